@@ -1,0 +1,49 @@
+/**
+ * The names that the cluster and the cloud know the operator by.
+ *
+ * @module
+ */
+
+/** API group of the custom resource. */
+export const GROUP = "crd.my.domain";
+/** Served and stored version. */
+export const VERSION = "v1";
+/** Kind of the custom resource. */
+export const KIND = "ExternalDatabase";
+/** Plural resource name. */
+export const PLURAL = "externaldatabases";
+/** Name of the CustomResourceDefinition object. */
+export const CRD_NAME = `${PLURAL}.${GROUP}`;
+/** `apiVersion` of every custom resource. */
+export const API_VERSION = `${GROUP}/${VERSION}`;
+
+/** The finalizer: the intent record of safety.md rule 2. */
+export const FINALIZER = "db.my.domain/finalizer";
+
+/** Annotations that people set on a CR. */
+export const ANNOTATION = {
+  /** Any new value asks for one observation now (rule 23, F3). */
+  reconcile: "db.my.domain/reconcile",
+  /** The CR's own UID: release without touching the cloud (rule 16). */
+  abandon: "db.my.domain/abandon",
+  /** The former owner's UID: consent to adopt its database (rule 18). */
+  adoptFrom: "db.my.domain/adopt-from",
+  /** Any new value confirms a mass absence as real (rule 12). */
+  confirmAbsence: "db.my.domain/confirm-absence",
+} as const;
+
+/** Tags that the operator writes on an external database (S3). */
+export const TAG = {
+  /** The original design's tag: the CR's name. */
+  crName: "kubernetes.io/cr-name",
+  uid: "db.my.domain/uid",
+  namespace: "db.my.domain/namespace",
+  cluster: "db.my.domain/cluster",
+  incarnation: "db.my.domain/incarnation",
+  managedBy: "db.my.domain/managed-by",
+  /** Set instead of ownership when a database is kept (rule 16). */
+  retained: "db.my.domain/retained",
+} as const;
+
+/** Value of the `managed-by` tag, and the operator's name in Events and field managers. */
+export const OPERATOR_NAME = "externaldatabase-operator";

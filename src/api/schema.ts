@@ -1,0 +1,150 @@
+/**
+ * The `ExternalDatabase` resource: the one source of the TypeScript types and of the CRD in `crds/`.
+ *
+ * `deno task crds` writes the YAML from this schema; a test fails when they differ. Only what the API server's
+ * structural schemas know is used here (no unions, no defaults on policies: rule 19).
+ *
+ * @module
+ */
+import { z } from "zod";
+
+/** Bounds of `spec.pollInterval`, in milliseconds (rule 11: 10 s to 24 h). */
+export const POLL_INTERVAL_MS = { min: 10_000, max: 86_400_000 } as const;
+
+/** What the user asks for. */
+export const specSchema = z.object({
+  engine: z.string().min(1).max(63).regex(/^[A-Za-z][A-Za-z0-9-]*$/)
+    .describe("Database engine, such as postgres or mysql. Cannot change once the database exists."),
+  version: z.string().min(1).max(63).regex(/^[0-9A-Za-z][0-9A-Za-z._+-]*$/)
+    .describe(
+      "Engine version, such as 14.2. A prefix (14) accepts every version that starts with it. Never lowered.",
+    ),
+  sizeGb: z.int32().min(1).max(65536)
+    .describe("Size of the storage in GiB. Can grow, never shrink."),
+  deletionPolicy: z.enum(["Delete", "Retain"]).optional()
+    .describe(
+      "What happens to the database when this resource is deleted. Default: Delete for a created database, Retain for an adopted one.",
+    ),
+  driftPolicy: z.enum(["Repair", "Report"]).optional()
+    .describe(
+      "What happens when the database differs from this spec. Default: Repair for a created database, Report for an adopted one.",
+    ),
+  onMissing: z.enum(["Recreate", "Report"]).optional()
+    .describe(
+      "What happens when the database is gone though this resource lives. Default: Recreate for a created database, Report for an adopted one.",
+    ),
+  pollInterval: z.string().max(32).optional()
+    .meta({
+      "x-kubernetes-validations": [{
+        rule:
+          "self.matches('^([0-9]+(s|m|h))+$') && duration(self) >= duration('10s') && duration(self) <= duration('24h')",
+        message: "pollInterval must be a duration from 10s to 24h, such as 30s, 5m or 1h30m",
+      }],
+    })
+    .describe(
+      "How often the database is looked at when nothing changes, from 10s to 24h. Default: the operator's --poll-interval.",
+    ),
+  providerId: z.string().min(1).max(253).optional()
+    .describe("Identifier of an existing database to adopt instead of creating one."),
+  paused: z.boolean().optional()
+    .describe("While true the operator changes nothing at the cloud, not even for a deletion."),
+});
+
+/** One `metav1.Condition`. */
+export const conditionSchema = z.object({
+  type: z.string().min(1).max(316),
+  status: z.enum(["True", "False", "Unknown"]),
+  observedGeneration: z.int32().min(0).optional(),
+  lastTransitionTime: z.string().meta({ format: "date-time" }),
+  reason: z.string().min(1).max(1024),
+  message: z.string().max(32768),
+});
+
+/** How often one field was repaired without effect (R6). */
+export const repairSchema = z.object({
+  field: z.enum(["version", "sizeGb"]),
+  /** Repairs sent for this wanted value. */
+  attempts: z.int32().min(0),
+  /** The wanted value, as text; another one starts a new count. */
+  wanted: z.string().max(63),
+  lastAttemptTime: z.string().meta({ format: "date-time" }),
+});
+
+/** What the operator says of it. */
+export const statusSchema = z.object({
+  state: z.enum(["Pending", "Creating", "Available", "Drifted", "Deleting", "Finalized"]).optional()
+    .describe("Where the resource is in its life."),
+  endpoint: z.string().max(1024).optional().describe("host:port to connect to."),
+  providerId: z.string().max(253).optional().describe("Identifier of the database at the provider."),
+  providerState: z.string().max(253).optional().describe("The provider's own word for the database's state."),
+  account: z.string().max(1024).optional().describe(
+    "Identity of the provider account that holds the database.",
+  ),
+  incarnation: z.int32().min(1).optional().describe(
+    "Counts the databases created for this resource; absent means 1.",
+  ),
+  adopted: z.boolean().optional().describe("True when the database was adopted rather than created."),
+  provisioningFailures: z.int32().min(0).optional().describe(
+    "Databases in a row that failed before they were ever available.",
+  ),
+  observedGeneration: z.int32().min(0).optional().describe(
+    "The metadata.generation that the operator last acted on.",
+  ),
+  observed: z.object({
+    engine: z.string().max(253).optional(),
+    version: z.string().max(253).optional(),
+    sizeGb: z.int32().optional(),
+  }).optional().describe("What the provider last said of the database."),
+  repair: z.array(repairSchema).max(8).meta({
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["field"],
+  }).optional().describe("Repairs that have not taken effect yet."),
+  lastHandledReconcile: z.string().max(262144).optional().describe(
+    "The db.my.domain/reconcile annotation last acted on.",
+  ),
+  lastHandledConfirmation: z.string().max(262144).optional().describe(
+    "The db.my.domain/confirm-absence annotation last acted on.",
+  ),
+  conditions: z.array(conditionSchema).max(16).meta({
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["type"],
+  }).optional(),
+});
+
+/** `spec` of an ExternalDatabase. */
+export type ExternalDatabaseSpec = z.infer<typeof specSchema>;
+/** `status` of an ExternalDatabase. */
+export type ExternalDatabaseStatus = z.infer<typeof statusSchema>;
+/** One condition in `status.conditions`. */
+export type Condition = z.infer<typeof conditionSchema>;
+/** Repair count of one field. */
+export type Repair = z.infer<typeof repairSchema>;
+
+/** The part of `metav1.ObjectMeta` that the operator reads. */
+export interface ObjectMeta {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation: number;
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string | undefined;
+  readonly finalizers?: readonly string[] | undefined;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+}
+
+/** One custom resource as the API server holds it. `spec` of a stored object may predate today's schema: see `validateSpec`. */
+export interface ExternalDatabase {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: ObjectMeta;
+  readonly spec: ExternalDatabaseSpec;
+  readonly status?: ExternalDatabaseStatus | undefined;
+}
+
+/** Namespace and name. */
+export interface ObjectKey {
+  readonly namespace: string;
+  readonly name: string;
+}
