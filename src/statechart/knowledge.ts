@@ -1,0 +1,163 @@
+/**
+ * What one actor knows: the CR, what the provider last said, and what this process did. Everything here is plain
+ * data; `learn` is the only way it changes, and `decide` reads nothing else but a {@linkcode View}.
+ *
+ * The external-state cache of design.md 4 is `observation` here: filled by reads and mutations (write-through),
+ * dropped on delete, never filled by an error, and never older than the answer of our last mutation (rule 10).
+ *
+ * @module
+ */
+import type { ExternalDatabase, Repair } from "../api/schema.ts";
+import { FINALIZER } from "../api/constants.ts";
+import type { Effect, TopState } from "./vocabulary.ts";
+
+/** One external database as a provider shows it. Structurally the provider port's `Database`. */
+export interface ExternalState {
+  readonly id: string;
+  readonly engine: string;
+  readonly version: string;
+  readonly sizeGb: number;
+  readonly state: "Provisioning" | "Available" | "Modifying" | "Deleting" | "Failed";
+  readonly providerState: string;
+  readonly endpoint?: string | undefined;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly createdAt: string;
+  readonly pending?: { readonly version?: string; readonly sizeGb?: number } | undefined;
+}
+
+/** What a read by id said; `sentAt` is the monotonic time at which the request was sent, in milliseconds. */
+export type Observation =
+  | { readonly kind: "present"; readonly database: ExternalState; readonly sentAt: number }
+  | { readonly kind: "absent"; readonly id: string; readonly sentAt: number };
+
+/** What a lookup by UID tag said. */
+export interface Lookup {
+  readonly sentAt: number;
+  readonly found: readonly ExternalState[];
+}
+
+/** A failed effect and when to try again. */
+export interface Failure {
+  readonly effect: Effect;
+  readonly state: TopState;
+  readonly errorClass: string;
+  readonly code?: string | undefined;
+  readonly message: string;
+  /** Failures of this effect in a row, from 1. */
+  readonly attempt: number;
+  /** Monotonic time of the next try, in milliseconds. */
+  readonly until: number;
+}
+
+/** Everything an actor knows. */
+export interface Knowledge {
+  readonly object: ExternalDatabase;
+  /** The CR is gone from the cluster. */
+  readonly gone: boolean;
+  /** This process saw the CR new (rule 1), so it knows of every create that was ever sent for it. */
+  readonly bornHere: boolean;
+  /** The finalizer was written by this process on a new CR and no create was sent since (rule 3). */
+  readonly provenNew: boolean;
+  /** End of the last create of unknown outcome in this process (rule 5), monotonic milliseconds. */
+  readonly unknownSince?: number | undefined;
+  /** A create was answered with "exists": the code (rule 4). */
+  readonly createExists?: string | undefined;
+  readonly observation?: Observation | undefined;
+  readonly lookup?: Lookup | undefined;
+  /** The bulk list did not show the database: a reason to read by id (rule 10). Sent time of that list. */
+  readonly unlistedAt?: number | undefined;
+  /** Answer of our last mutation, monotonic milliseconds; older observations are dropped (rule 10). */
+  readonly mutatedAt: number;
+  /** End of a modify of unknown outcome: no other is sent within the effect bound (rule 8). */
+  readonly modifyUnknownSince?: number | undefined;
+  /** Ids whose deletion we asked for in this process, with the time of the answer. */
+  readonly removals: Readonly<Record<string, number>>;
+  /** Reads in a row that found a transitional state. */
+  readonly polls: number;
+  /** The CRD is terminating (rule 13). */
+  readonly crdTerminating: boolean;
+  /** The databases were tagged as retained (rule 16). */
+  readonly retained: boolean;
+  /** Why adoption or ownership is refused. */
+  readonly conflict?: string | undefined;
+  /** More than one live database carries this UID: their ids (S1). */
+  readonly duplicates: readonly string[];
+  /** The last failed bulk read, until a read succeeds (C5). */
+  readonly unreadable?: { readonly errorClass: string; readonly message: string } | undefined;
+  readonly failure?: Failure | undefined;
+  /** Failures in a row by effect. */
+  readonly attempts: Readonly<Partial<Record<Effect, number>>>;
+  /** Repairs without effect, by field (R6); starts from `status.repair`. */
+  readonly repair: readonly Repair[];
+  /** Monotonic time of the last successful read or mutation answer; entry time at first. */
+  readonly lastReadAt: number;
+  /** Text form of the status last written and the resourceVersion that it gave, so that no write repeats itself. */
+  readonly reported?: { readonly text: string; readonly resourceVersion: string } | undefined;
+  /** When the state last seen at the provider began to be transitional, monotonic milliseconds. */
+  readonly transitionalSince?: number | undefined;
+}
+
+/** Facts that an effect or an event brings; absent fields stay as they are. */
+export interface Learned {
+  readonly object?: ExternalDatabase | undefined;
+  readonly gone?: true | undefined;
+  readonly finalizerWrittenOnNew?: true | undefined;
+  readonly observation?: Observation | undefined;
+  readonly lookup?: Lookup | undefined;
+  /** A create was sent: how it ended, and when (monotonic milliseconds). */
+  readonly create?: { readonly outcome: "answered" | "refused" | "unknown" | "exists"; readonly at: number; readonly code?: string | undefined } | undefined;
+  /** A modify was sent: how it ended. */
+  readonly modify?: { readonly outcome: "answered" | "unknown"; readonly at: number } | undefined;
+  readonly repair?: readonly Repair[] | undefined;
+  /** A delete of this id was accepted, or it is gone. */
+  readonly removed?: { readonly id: string; readonly at: number } | undefined;
+  readonly crdTerminating?: boolean | undefined;
+  readonly retained?: true | undefined;
+  readonly conflict?: string | null | undefined;
+  readonly duplicates?: readonly string[] | undefined;
+  readonly reported?: { readonly text: string; readonly resourceVersion: string } | undefined;
+  readonly unlistedAt?: number | undefined;
+  readonly unreadable?: { readonly errorClass: string; readonly message: string } | null | undefined;
+}
+
+/** Whether our finalizer is on the object. */
+export function hasFinalizer(object: ExternalDatabase): boolean {
+  return object.metadata.finalizers?.includes(FINALIZER) ?? false;
+}
+
+/** Rule 1: new is only a CR with neither our finalizer nor anything in its status. */
+export function isNew(object: ExternalDatabase): boolean {
+  return !hasFinalizer(object) && Object.keys(object.status ?? {}).length === 0;
+}
+
+/** What an actor knows when it starts, from the CR alone, and what a hibernated one kept (rule 24). */
+export function initialKnowledge(
+  object: ExternalDatabase,
+  now: number,
+  kept: Partial<Pick<Knowledge, "bornHere" | "unknownSince" | "observation" | "mutatedAt" | "lastReadAt">> = {},
+): Knowledge {
+  return {
+    object,
+    gone: false,
+    bornHere: kept.bornHere ?? isNew(object),
+    provenNew: false,
+    unknownSince: kept.unknownSince,
+    observation: kept.observation,
+    mutatedAt: kept.mutatedAt ?? Number.NEGATIVE_INFINITY,
+    removals: {},
+    polls: 0,
+    crdTerminating: false,
+    retained: false,
+    duplicates: [],
+    attempts: {},
+    repair: object.status?.repair ?? [],
+    lastReadAt: kept.lastReadAt ?? now,
+  };
+}
+
+/** Whether a newer copy of the CR resets back-off: rule 23. */
+export function isStimulus(before: ExternalDatabase, after: ExternalDatabase, annotations: readonly string[]): boolean {
+  return before.metadata.generation !== after.metadata.generation ||
+    before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
+    annotations.some((a) => before.metadata.annotations?.[a] !== after.metadata.annotations?.[a]);
+}

@@ -1,0 +1,140 @@
+/**
+ * How knowledge changes: one pure reducer for everything that an effect, a watch or the observer brings.
+ *
+ * @module
+ */
+import { ANNOTATION } from "../api/constants.ts";
+import type { ExternalDatabase } from "../api/schema.ts";
+import { isNew, isStimulus, type Knowledge, type Learned, type Observation } from "./knowledge.ts";
+import type { Effect, TopState } from "./vocabulary.ts";
+
+type Draft = { -readonly [K in keyof Knowledge]: Knowledge[K] };
+
+/** Annotations whose change resets back-off (rules 12, 16, 18, 23). */
+const STIMULATING = Object.values(ANNOTATION);
+
+/** Whether `a` is older than `b`; versions that are not decimal are taken as newer (KEP-5504 makes them comparable). */
+export function isOlder(a: ExternalDatabase, b: ExternalDatabase): boolean {
+  const x = a.metadata.resourceVersion;
+  const y = b.metadata.resourceVersion;
+  if (!/^\d+$/.test(x) || !/^\d+$/.test(y)) return false;
+  return x.length === y.length ? x < y : x.length < y.length;
+}
+
+/** Applies facts; `now` is the monotonic time in milliseconds. */
+export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
+  const next: Draft = { ...k };
+  if (facts.object !== undefined) learnObject(next, facts.object);
+  if (facts.gone) next.gone = true;
+  if (facts.finalizerWrittenOnNew) next.provenNew = next.bornHere = true;
+  if (facts.create !== undefined) {
+    next.provenNew = false;
+    next.createExists = facts.create.outcome === "exists" ? facts.create.code ?? "exists" : undefined;
+    if (facts.create.outcome === "unknown" || facts.create.outcome === "exists") {
+      next.unknownSince = facts.create.at;
+    }
+  }
+  if (facts.observation !== undefined) {
+    const answer = facts.create ?? facts.modify;
+    learnObservation(next, facts.observation, now, answer !== undefined);
+    if (answer !== undefined && answer.outcome === "answered") next.mutatedAt = answer.at;
+  }
+  if (facts.modify !== undefined) {
+    next.modifyUnknownSince = facts.modify.outcome === "unknown" ? facts.modify.at : undefined;
+    if (facts.modify.outcome === "answered") next.mutatedAt = facts.modify.at;
+  }
+  if (facts.removed !== undefined) {
+    const { id, at } = facts.removed;
+    next.removals = { ...next.removals, [id]: at };
+    next.mutatedAt = at;
+    // Dropped on delete: what was cached of this database says nothing any more.
+    if (next.observation?.kind === "present" && next.observation.database.id === id) {
+      next.observation = undefined;
+    }
+    next.lookup = undefined;
+  }
+  if (facts.lookup !== undefined) {
+    next.lookup = facts.lookup;
+    next.lastReadAt = now;
+    if (facts.lookup.found.length > 0) next.createExists = undefined;
+  }
+  if (facts.duplicates !== undefined) next.duplicates = facts.duplicates;
+  if (facts.repair !== undefined) next.repair = facts.repair;
+  if (facts.crdTerminating !== undefined) next.crdTerminating = facts.crdTerminating;
+  if (facts.retained) next.retained = true;
+  if (facts.conflict !== undefined) next.conflict = facts.conflict ?? undefined;
+  if (facts.reported !== undefined) next.reported = facts.reported;
+  if (facts.unlistedAt !== undefined) next.unlistedAt = facts.unlistedAt;
+  if (facts.unreadable !== undefined) next.unreadable = facts.unreadable ?? undefined;
+  return next;
+}
+
+function learnObject(next: Draft, object: ExternalDatabase): void {
+  const before = next.object;
+  if (object.metadata.uid !== before.metadata.uid || isOlder(object, before)) return;
+  next.object = object;
+  if (isStimulus(before, object, STIMULATING)) {
+    next.failure = undefined;
+    next.attempts = {};
+    next.conflict = undefined;
+    next.polls = 0;
+  }
+  if (before.status?.incarnation !== object.status?.incarnation) forgetDatabase(next, object);
+  // Rule 1, seen the other way round: a CR that lost finalizer and status was not created here.
+  if (isNew(object) && !isNew(before)) next.provenNew = false;
+}
+
+/** A raised incarnation starts over: what was known belongs to the last database. */
+function forgetDatabase(next: Draft, object: ExternalDatabase): void {
+  if (object.status?.providerId !== undefined) return;
+  next.observation = undefined;
+  next.lookup = undefined;
+  next.createExists = undefined;
+  next.unlistedAt = undefined;
+  next.polls = 0;
+  next.repair = [];
+}
+
+function learnObservation(next: Draft, observation: Observation, now: number, ours: boolean): void {
+  if (!ours && observation.sentAt < next.mutatedAt) return; // rule 10
+  if (next.observation !== undefined && observation.sentAt < next.observation.sentAt) return;
+  next.lastReadAt = now;
+  next.unreadable = undefined;
+  if (observation.kind === "present") {
+    next.unlistedAt = undefined;
+    const { state } = observation.database;
+    const transitional = state !== "Available" && state !== "Failed";
+    next.polls = transitional ? next.polls + 1 : 0;
+    next.transitionalSince = transitional ? next.transitionalSince ?? now : undefined;
+  }
+  next.observation = observation;
+}
+
+/** Notes a failed effect; `delayMs` is the wait until the next try. */
+export function fail(
+  k: Knowledge,
+  failure: {
+    readonly effect: Effect;
+    readonly state: TopState;
+    readonly errorClass: string;
+    readonly code?: string | undefined;
+    readonly message: string;
+    readonly delayMs: number;
+  },
+  now: number,
+): Knowledge {
+  const attempt = (k.attempts[failure.effect] ?? 0) + 1;
+  const { delayMs, ...rest } = failure;
+  return {
+    ...k,
+    attempts: { ...k.attempts, [failure.effect]: attempt },
+    failure: { ...rest, attempt, until: now + delayMs },
+  };
+}
+
+/** Notes that an effect succeeded: its failures are over, and so is a failure that it had. */
+export function succeed(k: Knowledge, effect: Effect): Knowledge {
+  const attempts = { ...k.attempts };
+  delete attempts[effect];
+  return { ...k, attempts, failure: k.failure?.effect === effect ? undefined : k.failure };
+}

@@ -1,0 +1,38 @@
+/**
+ * What a decision may read of the world beside one actor's knowledge: plain data, so that `decide` is a pure
+ * function and can be tested by table.
+ *
+ * @module
+ */
+
+/** A moment's view of clock, provider and account. All times are monotonic milliseconds. */
+export interface View {
+  readonly now: number;
+  /** What the provider said of itself; `undefined` while it has not answered yet. */
+  readonly provider: {
+    readonly account: string | undefined;
+    readonly clientTokens: boolean;
+    readonly readLagMs: number;
+    readonly effectBoundMs: number;
+  } | undefined;
+  /** Why `provider` is undefined, for people. */
+  readonly providerError: string | undefined;
+  /** Process start or the taking of the lease, whichever is later (rule 5). */
+  readonly settleSince: number;
+  readonly clusterId: string;
+  /** Period of the bulk list. */
+  readonly pollMs: number;
+  /** Age at which a cached observation is stale. */
+  readonly cacheTtlMs: number;
+  /** This CR's database is among those that turned absent together (rule 12). */
+  readonly massAbsent: boolean;
+  /** The account has a mass absence now (rule 12). */
+  readonly massAbsence: boolean;
+  /** Sent time of the last complete bulk list; −Infinity before the first. */
+  readonly roundAt: number;
+}
+
+/** The settle window's length in milliseconds (rule 5). */
+export function settleMs(view: View): number {
+  return (view.provider?.readLagMs ?? 0) + (view.provider?.effectBoundMs ?? 0);
+}
