@@ -36,8 +36,9 @@ export const specSchema = z.object({
   pollInterval: z.string().max(32).optional()
     .meta({
       "x-kubernetes-validations": [{
+        // Few digits, few parts: duration() must not overflow, since a rule that errors blocks every later patch.
         rule:
-          "self.matches('^([0-9]+(s|m|h))+$') && duration(self) >= duration('10s') && duration(self) <= duration('24h')",
+          "size(self) <= 32 && self.matches('^([0-9]{1,5}(s|m|h))+$') && duration(self) >= duration('10s') && duration(self) <= duration('24h')",
         message: "pollInterval must be a duration from 10s to 24h, such as 30s, 5m or 1h30m",
       }],
     })
@@ -52,22 +53,22 @@ export const specSchema = z.object({
 
 /** One `metav1.Condition`. */
 export const conditionSchema = z.object({
-  type: z.string().min(1).max(316),
-  status: z.enum(["True", "False", "Unknown"]),
-  observedGeneration: z.int32().min(0).optional(),
-  lastTransitionTime: z.string().meta({ format: "date-time" }),
-  reason: z.string().min(1).max(1024),
-  message: z.string().max(32768),
+  type: z.string().min(1).max(316)
+    .describe("Ready: the database can be used now. Synced: it is as this resource asks."),
+  status: z.enum(["True", "False", "Unknown"]).describe("Unknown while the database cannot be read."),
+  observedGeneration: z.int32().min(0).optional()
+    .describe("The metadata.generation that this condition was set for."),
+  lastTransitionTime: z.string().meta({ format: "date-time" }).describe("When status last changed."),
+  reason: z.string().min(1).max(1024).describe("Why, in one CamelCase word, for machines."),
+  message: z.string().max(32768).describe("Why, for people."),
 });
 
 /** How often one field was repaired without effect (R6). */
 export const repairSchema = z.object({
-  field: z.enum(["version", "sizeGb"]),
-  /** Repairs sent for this wanted value. */
-  attempts: z.int32().min(0),
-  /** The wanted value, as text; another one starts a new count. */
-  wanted: z.string().max(63),
-  lastAttemptTime: z.string().meta({ format: "date-time" }),
+  field: z.enum(["version", "sizeGb"]).describe("The field of spec that was repaired."),
+  attempts: z.int32().min(0).describe("Repairs sent for this wanted value."),
+  wanted: z.string().max(63).describe("The wanted value, as text. Another one starts a new count."),
+  lastAttemptTime: z.string().meta({ format: "date-time" }).describe("When the last repair was sent."),
 });
 
 /** What the operator says of it. */
@@ -91,9 +92,9 @@ export const statusSchema = z.object({
     "The metadata.generation that the operator last acted on.",
   ),
   observed: z.object({
-    engine: z.string().max(253).optional(),
-    version: z.string().max(253).optional(),
-    sizeGb: z.int32().optional(),
+    engine: z.string().max(253).optional().describe("Engine of the database."),
+    version: z.string().max(253).optional().describe("Version that the database runs."),
+    sizeGb: z.int32().optional().describe("Size of its storage in GiB."),
   }).optional().describe("What the provider last said of the database."),
   repair: z.array(repairSchema).max(8).meta({
     "x-kubernetes-list-type": "map",
@@ -108,7 +109,9 @@ export const statusSchema = z.object({
   conditions: z.array(conditionSchema).max(16).meta({
     "x-kubernetes-list-type": "map",
     "x-kubernetes-list-map-keys": ["type"],
-  }).optional(),
+  }).optional().describe(
+    "What holds of the database now, and why. Wait with: kubectl wait --for=condition=Ready.",
+  ),
 });
 
 /** `spec` of an ExternalDatabase. */
