@@ -1,0 +1,204 @@
+/**
+ * The simulated cloud as an HTTP server: cloud-api.md, and under `/admin/` what tests need.
+ *
+ * @module
+ */
+import { handleAdmin } from "./admin.ts";
+import type { SimulatedCloud } from "./cloud.ts";
+import type { CloudAnswer, CloudCall } from "./types.ts";
+import { ConnectionLostError, RefusalError } from "./types.ts";
+import { invalid, notFound } from "./store.ts";
+
+/** Largest request body that is read, in bytes. */
+const MAX_BODY = 1_000_000;
+
+/** What {@linkcode createCloudHandler} takes beside the cloud. */
+export interface CloudHandlerOptions {
+  /** Bearer tokens that are let in; asked at each request. `undefined` lets everyone in. */
+  readonly tokens?: () => readonly string[] | undefined;
+  /** Whether `/admin/` is served. @default true */
+  readonly admin?: boolean;
+}
+
+/**
+ * Makes the cloud's request handler. It rejects with {@linkcode ConnectionLostError} when the answer is to be lost and
+ * with the request's abort reason when the client went; {@linkcode serveCloud} breaks the connection then.
+ */
+export function createCloudHandler(
+  cloud: SimulatedCloud,
+  options: CloudHandlerOptions = {},
+): (request: Request) => Promise<Response> {
+  const { tokens, admin = true } = options;
+  return async (request) => {
+    const url = new URL(request.url);
+    if (admin && url.pathname.startsWith("/admin/")) return await handleAdmin(cloud, request, url);
+    try {
+      const allowed = tokens?.();
+      if (allowed !== undefined && !allowed.includes(bearer(request))) {
+        const message = "The bearer token is missing or not valid";
+        throw new RefusalError({ status: 401, code: "Unauthenticated", message });
+      }
+      const call = await readCall(request, url);
+      const caller = request.headers.get("x-caller") ?? undefined;
+      return toResponse(await cloud.call(call, { signal: request.signal, caller }));
+    } catch (error) {
+      if (!(error instanceof RefusalError)) throw error;
+      return toResponse({ status: error.refusal.status, refusal: error.refusal });
+    }
+  };
+}
+
+function bearer(request: Request): string {
+  return /^Bearer (.+)$/i.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
+}
+
+async function readCall(request: Request, url: URL): Promise<CloudCall> {
+  const { method } = request;
+  const path = url.pathname.replace(/\/$/, "");
+  if (path === "/v1" && method === "GET") return { verb: "info" };
+  if (path === "/v1/databases") {
+    if (method === "GET") return readList(url.searchParams);
+    if (method === "POST") return { verb: "create", body: await readBody(request) };
+  }
+  const encoded = /^\/v1\/databases\/([^/]+)$/.exec(path)?.[1];
+  if (encoded !== undefined) {
+    const id = decode(encoded);
+    if (method === "GET") return { verb: "get", id };
+    if (method === "PATCH") return { verb: "modify", id, body: await readBody(request) };
+    if (method === "DELETE") {
+      return { verb: "delete", id, finalSnapshot: url.searchParams.get("finalSnapshot") ?? undefined };
+    }
+  }
+  await request.body?.cancel();
+  throw new RefusalError({ status: 404, code: "NotFound", message: `There is no ${method} ${url.pathname}` });
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw notFound(text); // a malformed escape names no database
+  }
+}
+
+function readList(query: URLSearchParams): CloudCall {
+  const tags = query.getAll("tag").map((tag): [string, string] => {
+    const at = tag.indexOf("=");
+    if (at < 1) throw invalid(`tag must be key=value, not ${JSON.stringify(tag)}`);
+    return [tag.slice(0, at), tag.slice(at + 1)];
+  });
+  const limit = query.get("limit");
+  return {
+    verb: "list",
+    tags,
+    limit: limit === null ? undefined : Number(limit),
+    pageToken: query.get("pageToken") ?? undefined,
+  };
+}
+
+/** The body as JSON; the model checks its shape. */
+async function readBody<T>(request: Request): Promise<T> {
+  const text = await readBounded(request);
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    throw invalid("The body is not JSON");
+  }
+}
+
+/** The body as text. Throws 400 when it is too large. */
+export async function readBounded(request: Request): Promise<string> {
+  if (request.body === null) return "";
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  for await (const chunk of request.body) {
+    size += chunk.byteLength;
+    if (size > MAX_BODY) throw invalid(`The body is larger than ${MAX_BODY} bytes`);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+function toResponse(answer: CloudAnswer): Response {
+  const { status, refusal } = answer;
+  if (refusal === undefined) return Response.json(answer.body, { status });
+  const { code, message, retryAfterSeconds } = refusal;
+  const headers: HeadersInit = retryAfterSeconds === undefined
+    ? {}
+    : { "retry-after": String(retryAfterSeconds) };
+  return Response.json({ error: { code, message } }, { status, headers });
+}
+
+/**
+ * A `fetch` that asks `handler` in this process, for tests and simulations without a socket. A lost answer rejects
+ * with a `TypeError`, as the platform's does.
+ */
+export function createCloudFetch(
+  handler: (request: Request) => Promise<Response>,
+): (input: string | URL | Request, init?: RequestInit) => Promise<Response> {
+  return async (input, init) => {
+    const request = new Request(input, init);
+    try {
+      return await handler(request);
+    } catch (cause) {
+      if (request.signal.aborted) throw request.signal.reason;
+      if (cause instanceof ConnectionLostError) throw new TypeError(cause.message, { cause });
+      throw cause;
+    }
+  };
+}
+
+/** What {@linkcode serveCloud} takes. */
+export interface ServeCloudOptions extends CloudHandlerOptions {
+  /** @default "127.0.0.1" */
+  readonly hostname?: string;
+  /** 0 lets the system choose. @default 0 */
+  readonly port?: number;
+  /** Told of errors that are no part of the simulation. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** A cloud that listens. */
+export interface CloudServer {
+  /** Base URL, such as `http://127.0.0.1:8081`, without a slash at the end. */
+  readonly url: string;
+  /** Stops at once; calls in flight break. */
+  close(): Promise<void>;
+}
+
+/** Serves `cloud` over HTTP. Throws when the port is taken. */
+export function serveCloud(cloud: SimulatedCloud, options: ServeCloudOptions = {}): CloudServer {
+  const { hostname = "127.0.0.1", port = 0, onError } = options;
+  const handler = createCloudHandler(cloud, options);
+  const abort = new AbortController();
+  const server = Deno.serve({ hostname, port, signal: abort.signal, onListen: () => {} }, async (request) => {
+    try {
+      return await handler(request);
+    } catch (error) {
+      const lost = error instanceof ConnectionLostError || request.signal.aborted;
+      if (!lost) onError?.(error);
+      return lost ? broken() : Response.json(INTERNAL_ERROR, { status: 500 });
+    }
+  });
+  const host = hostname.includes(":") ? `[${hostname}]` : hostname;
+  return {
+    url: `http://${host}:${server.addr.port}`,
+    async close() {
+      abort.abort();
+      await server.finished;
+    },
+  };
+}
+
+const INTERNAL_ERROR = { error: { code: "InternalError", message: "Internal error" } };
+
+/** An answer that breaks off before its first byte of body: as near to a cut connection as the platform's server comes. */
+function broken(): Response {
+  const body = new ReadableStream({
+    start(controller) {
+      controller.error(new ConnectionLostError("The connection broke"));
+    },
+  });
+  return new Response(body, { status: 200, headers: { "content-type": "application/json" } });
+}
