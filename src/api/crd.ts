@@ -112,7 +112,6 @@ export function customResourceDefinition(): Json {
             type: "object",
             description:
               "An external database: a database in a cloud, or on a server outside the cluster, that the operator creates, keeps as spec asks, and deletes.",
-            required: ["spec"],
             properties: {
               spec: { ...structuralSchema(specSchema), description: "What the database is to be." },
               status: {
