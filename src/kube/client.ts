@@ -126,6 +126,7 @@ class ClientNodeCluster implements Cluster {
       `/apis/${GROUP}/${VERSION}${namespace}/${PLURAL}?${query}`,
       call,
     );
+    request.onOpen?.();
     try {
       for await (const line of lines(stream.body, call.action)) yield this.#event(line, call);
       // Deno ends a stream without an error when its client is closed under it.

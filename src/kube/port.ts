@@ -37,6 +37,8 @@ export interface WatchRequest extends RequestOptions {
   readonly resourceVersion: string;
   /** The server ends the watch after this many seconds. */
   readonly timeoutSeconds: number;
+  /** Called once the server has accepted the watch, which may be long before its first event. */
+  readonly onOpen?: (() => void) | undefined;
 }
 
 /** One event of a watch. An `ERROR` event is thrown as a {@linkcode KubeError}. */

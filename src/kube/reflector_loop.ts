@@ -1,0 +1,291 @@
+/**
+ * The list and watch of one namespace, or of all: the part of a reflector that talks to the API server.
+ *
+ * ```
+ *  list ──ok──▶ watch ──the server ended it──▶ watch …
+ *   ▲ │failed     │ failed: back off, watch again from the last resourceVersion
+ *   └─┘back off   └ 410, or silent twice in a row: list
+ * ```
+ *
+ * @module
+ */
+import type { ExternalDatabase } from "../api/schema.ts";
+import { backoffMs } from "../core/backoff.ts";
+import { MAX_TIMER_MS } from "../core/clock.ts";
+import { sleep } from "../core/wait.ts";
+import { KubeError, type WatchEvent } from "./port.ts";
+import { type LoopOptions, reasonOf, SilentWatchError } from "./reflector_parts.ts";
+import { isOlder } from "./reflector_store.ts";
+
+/** A watch that ended sooner than this after it was opened counts as failed, or a server that ends each at once would be asked without end. */
+const SHORT_WATCH_MS = 1_000;
+
+/** One list and watch. */
+export class ReflectorLoop {
+  readonly #o: LoopOptions;
+  /** Where the next watch goes on; `undefined` asks for a list. */
+  #resourceVersion: string | undefined;
+  /** The newest version that a list or watch showed. */
+  #newest = "";
+  #failures = 0;
+  #healthySince: number | undefined;
+  #bookmarksSeen = false;
+  #muteWatches = 0;
+  #expiredLists = 0;
+  #staleSince: number | undefined;
+  synced = false;
+  lastContact: number;
+  lastAttempt: number;
+  reason: string | undefined;
+
+  constructor(options: LoopOptions) {
+    this.#o = options;
+    this.lastContact = this.lastAttempt = options.clock.monotonic();
+  }
+
+  /** Runs until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.lastAttempt = this.#o.clock.monotonic();
+      try {
+        if (this.#resourceVersion === undefined) this.#resourceVersion = await this.#list(signal);
+        else await this.#watch(this.#resourceVersion, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        await this.#backOff(error, signal);
+      }
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<string> {
+    const { cluster, namespace, pageSize, store } = this.#o;
+    const seen = new Set<string>();
+    let resourceVersion = "";
+    let continueToken: string | undefined;
+    let force = false;
+    do {
+      const page = await cluster.list({
+        namespace,
+        // A server that forgets its pages faster than they are read is asked for all at once.
+        ...(this.#expiredLists < 2 ? { limit: pageSize } : {}),
+        continueToken,
+        signal,
+      });
+      signal.throwIfAborted();
+      if (!continueToken) {
+        force = this.#checkAge(page.resourceVersion);
+        resourceVersion = page.resourceVersion; // a watch goes on from where the list began
+      }
+      for (const object of page.items) {
+        seen.add(object.metadata.uid);
+        this.#take(object, force);
+      }
+      continueToken = page.continueToken;
+      this.#contact();
+    } while (continueToken);
+    for (const object of [...store.objects()]) {
+      if (namespace !== undefined && object.metadata.namespace !== namespace) continue;
+      if (!seen.has(object.metadata.uid)) this.#gone(object);
+    }
+    this.#expiredLists = 0;
+    this.#staleSince = undefined;
+    if (force || !isOlder(resourceVersion, this.#newest)) this.#newest = resourceVersion;
+    this.#ready();
+    this.#o.log.log("info", "Listed the custom resources", {
+      namespace: namespace ?? "*",
+      count: seen.size,
+      resourceVersion,
+    });
+    return resourceVersion;
+  }
+
+  async #watch(from: string, signal: AbortSignal): Promise<void> {
+    const { cluster, clock, namespace, times, metrics } = this.#o;
+    const own = new AbortController();
+    const onAbort = () => own.abort(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    const openedAt = clock.monotonic();
+    const events = cluster.watch({
+      namespace,
+      resourceVersion: from,
+      timeoutSeconds: times.watchTimeoutSeconds,
+      signal: own.signal,
+      onOpen: () => {
+        this.#contact();
+        this.#ready();
+      },
+    })[Symbol.asyncIterator]();
+    let spoke = false;
+    try {
+      for (;;) {
+        const next = await this.#next(events, own);
+        if (signal.aborted) return;
+        if (next.done) break;
+        spoke = true;
+        this.#muteWatches = 0;
+        this.#contact();
+        this.#ready();
+        this.#event(next.value);
+      }
+    } catch (error) {
+      if (error instanceof SilentWatchError) {
+        this.#muteWatches = spoke ? 0 : this.#muteWatches + 1;
+        // A watch from a version that a restored cluster has not reached yet is silent for ever: list.
+        if (this.#muteWatches >= 2) this.#relist();
+      }
+      throw error;
+    } finally {
+      own.abort(); // also closes a watch that is not at its end; `return` would wait for a pending `next`
+      signal.removeEventListener("abort", onAbort);
+    }
+    metrics.watchRestart("ended");
+    this.#contact();
+    if (clock.monotonic() - openedAt < Math.min(SHORT_WATCH_MS, times.watchTimeoutSeconds * 500)) {
+      throw new KubeError("unavailable", "Watching: the API server ended the watch at once");
+    }
+  }
+
+  /** The next event, or an error when the watch stays silent for too long (W2). */
+  #next(events: AsyncIterator<WatchEvent>, own: AbortController): Promise<IteratorResult<WatchEvent>> {
+    const { clock, times } = this.#o;
+    const whole = times.watchTimeoutSeconds * 1_000 + times.idleMarginMs;
+    const limit = Math.min(
+      this.#bookmarksSeen ? Math.min(times.bookmarkLimitMs, whole) : whole,
+      MAX_TIMER_MS,
+    );
+    return new Promise((resolve, reject) => {
+      // A watch that ignores its signal is left all the same (W5).
+      const onAbort = () => reject(own.signal.reason);
+      const timer = clock.setTimeout(() => {
+        own.abort(new SilentWatchError(`Watching: the API server said nothing for ${limit} ms`));
+      }, limit);
+      own.signal.addEventListener("abort", onAbort, { once: true });
+      events.next().then(resolve, reject).finally(() => {
+        clock.clearTimeout(timer);
+        own.signal.removeEventListener("abort", onAbort);
+      });
+    });
+  }
+
+  #event(event: WatchEvent): void {
+    if (event.type === "BOOKMARK") {
+      this.#bookmarksSeen = true;
+      this.#advance(event.resourceVersion);
+      return;
+    }
+    if (event.type === "DELETED") {
+      const known = this.#o.store.get(event.object.metadata.uid);
+      if (known) {
+        const older = isOlder(event.object.metadata.resourceVersion, known.metadata.resourceVersion);
+        this.#gone(older ? known : event.object);
+      }
+    } else this.#take(event.object, false);
+    this.#advance(event.object.metadata.resourceVersion);
+  }
+
+  #take(object: ExternalDatabase, force: boolean): void {
+    const change = this.#o.store.put(object, force);
+    if (change.kind !== "upsert") return;
+    if (change.replaced) this.#o.onGone(change.replaced); // W7
+    this.#o.onUpsert(object);
+  }
+
+  #gone(last: ExternalDatabase): void {
+    if (this.#o.store.remove(last.metadata.uid)) this.#o.onGone(last);
+  }
+
+  #advance(resourceVersion: string): void {
+    if (this.#resourceVersion !== undefined && isOlder(resourceVersion, this.#resourceVersion)) return; // a replay
+    this.#resourceVersion = resourceVersion;
+    if (!isOlder(resourceVersion, this.#newest)) this.#newest = resourceVersion;
+  }
+
+  /**
+   * A list older than what was seen comes from a lagging server, and would undo what is known: refuse it. When that
+   * lasts, the cluster was restored from a backup, and the list is the truth: true means take it whatever its age.
+   */
+  #checkAge(resourceVersion: string): boolean {
+    if (!isOlder(resourceVersion, this.#newest)) return false;
+    const now = this.#o.clock.monotonic();
+    this.#staleSince ??= now;
+    if (now - this.#staleSince >= this.#o.times.staleListMs) {
+      this.#o.log.log("warn", "The cluster went back in time: was it restored from a backup", {
+        seen: this.#newest,
+        listed: resourceVersion,
+      });
+      return true;
+    }
+    throw new KubeError(
+      "unavailable",
+      `Listing: the API server answered with version ${resourceVersion}, older than ${this.#newest}, which was seen`,
+    );
+  }
+
+  #relist(): void {
+    this.#resourceVersion = undefined;
+    this.#muteWatches = 0;
+  }
+
+  #contact(): void {
+    const now = this.lastContact = this.#o.clock.monotonic();
+    this.#healthySince ??= now;
+    if (now - this.#healthySince >= this.#o.times.healthyMs) this.#failures = 0;
+  }
+
+  #ready(): void {
+    this.reason = undefined;
+    if (this.synced) return;
+    this.synced = true;
+    this.#o.onReadiness();
+  }
+
+  async #backOff(error: unknown, signal: AbortSignal): Promise<void> {
+    const { clock, log, metrics, namespace, random, times } = this.#o;
+    const listing = this.#resourceVersion === undefined;
+    const kind = error instanceof KubeError
+      ? error.kind
+      : error instanceof SilentWatchError
+      ? "silent"
+      : "error";
+    const healthy = this.#healthySince !== undefined &&
+      clock.monotonic() - this.#healthySince >= times.healthyMs;
+    if (healthy) this.#failures = 0;
+    this.#healthySince = undefined;
+    this.reason = reasonOf(error, namespace);
+    if (kind === "expired") {
+      if (listing) this.#expiredLists++;
+      this.#relist();
+    }
+    if (kind === "notFound" || kind === "forbidden") {
+      // S6: what cannot be read is not gone. The watch is not trusted either: a CRD that comes back starts anew.
+      this.#relist();
+      if (this.synced) {
+        this.synced = false;
+        this.#o.onReadiness();
+      }
+    }
+    let wait = backoffMs(
+      { baseMs: times.backoffBaseMs, capMs: times.backoffCapMs },
+      this.#failures++,
+      random,
+    );
+    // One relist at once (W4); a server that lists and then calls its own version too old is backed off from.
+    if (kind === "expired" && !listing && this.#failures === 1) wait = 0;
+    if (error instanceof KubeError && error.retryAfterMs !== undefined) {
+      wait = Math.max(wait, error.retryAfterMs + random.next() * times.backoffBaseMs);
+    }
+    if (!listing) metrics.watchRestart(kind);
+    log.log(kind === "expired" ? "info" : "warn", listing ? "Listing failed" : "The watch broke", {
+      namespace: namespace ?? "*",
+      kind,
+      error: error instanceof Error ? error.message : String(error),
+      failures: this.#failures,
+      retryInMs: Math.round(wait),
+    });
+    try {
+      await sleep(clock, wait, signal);
+    } catch (reason) {
+      if (!signal.aborted) throw reason;
+    }
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * What a reflector knows: the newest object of each UID, and which UID has a name now.
+ *
+ * @module
+ */
+import type { ExternalDatabase, ObjectKey } from "../api/schema.ts";
+
+/** What an arriving object means. */
+export type Change =
+  | { readonly kind: "stale" | "same" }
+  | { readonly kind: "upsert"; readonly replaced?: ExternalDatabase };
+
+/** Objects by UID, with an index by name. */
+export class ReflectorStore {
+  readonly #objects = new Map<string, ExternalDatabase>();
+  readonly #uids = new Map<string, string>();
+
+  get(uid: string): ExternalDatabase | undefined {
+    return this.#objects.get(uid);
+  }
+
+  find(key: ObjectKey): ExternalDatabase | undefined {
+    const uid = this.#uids.get(nameOf(key));
+    return uid === undefined ? undefined : this.#objects.get(uid);
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  uids(): IterableIterator<string> {
+    return this.#objects.keys();
+  }
+
+  objects(): IterableIterator<ExternalDatabase> {
+    return this.#objects.values();
+  }
+
+  /**
+   * Takes an object in. `stale`: something newer is known of its UID or its name; `same`: it is known already;
+   * `upsert`: it was taken, and `replaced` had its name under another UID. `force` takes older ones too.
+   */
+  put(object: ExternalDatabase, force = false): Change {
+    const { uid, resourceVersion } = object.metadata;
+    const known = this.#objects.get(uid);
+    if (known?.metadata.resourceVersion === resourceVersion) return { kind: "same" };
+    const holder = known ?? this.find(object.metadata);
+    if (holder && !force && isOlder(resourceVersion, holder.metadata.resourceVersion)) {
+      return { kind: "stale" };
+    }
+    const replaced = known ? undefined : holder;
+    if (replaced) this.#objects.delete(replaced.metadata.uid);
+    this.#objects.set(uid, object);
+    this.#uids.set(nameOf(object.metadata), uid);
+    return replaced ? { kind: "upsert", replaced } : { kind: "upsert" };
+  }
+
+  /** Forgets an object; what was known of it, or `undefined`. */
+  remove(uid: string): ExternalDatabase | undefined {
+    const known = this.#objects.get(uid);
+    if (!known) return undefined;
+    this.#objects.delete(uid);
+    if (this.#uids.get(nameOf(known.metadata)) === uid) this.#uids.delete(nameOf(known.metadata));
+    return known;
+  }
+}
+
+/** Whether resourceVersion `a` is older than `b`: only where both are decimal; else nothing is known and it is not. */
+export function isOlder(a: string, b: string): boolean {
+  if (!/^\d+$/.test(a) || !/^\d+$/.test(b)) return false;
+  return BigInt(a) < BigInt(b);
+}
+
+function nameOf(key: ObjectKey): string {
+  return `${key.namespace}/${key.name}`;
+}
