@@ -8,7 +8,7 @@
  * @module
  */
 import type { ExternalDatabase, Repair } from "../api/schema.ts";
-import { FINALIZER } from "../api/constants.ts";
+import { ANNOTATION, FINALIZER } from "../api/constants.ts";
 import type { Effect, TopState } from "./vocabulary.ts";
 
 /** One external database as a provider shows it. Structurally the provider port's `Database`. */
@@ -56,6 +56,8 @@ export interface Knowledge {
   readonly gone: boolean;
   /** This process saw the CR new (rule 1), so it knows of every create that was ever sent for it. */
   readonly bornHere: boolean;
+  /** Nothing but the new CR was ever seen, and nothing was sent for it: what a finalizer write may prove (rule 3). */
+  readonly untouched: boolean;
   /** The finalizer was written by this process on a new CR and no create was sent since (rule 3). */
   readonly provenNew: boolean;
   /** End of the last create of unknown outcome in this process (rule 5), monotonic milliseconds. */
@@ -93,6 +95,8 @@ export interface Knowledge {
   readonly lastReadAt: number;
   /** Text form of the status last written and the resourceVersion that it gave, so that no write repeats itself. */
   readonly reported?: { readonly text: string; readonly resourceVersion: string } | undefined;
+  /** An observation sent before this does not answer the person who asked for one (F3), monotonic milliseconds. */
+  readonly refreshSince?: number | undefined;
   /** When the state last seen at the provider began to be transitional, monotonic milliseconds. */
   readonly transitionalSince?: number | undefined;
 }
@@ -105,10 +109,16 @@ export interface Learned {
   readonly observation?: Observation | undefined;
   readonly lookup?: Lookup | undefined;
   /** A create was sent: how it ended, and when (monotonic milliseconds). */
-  readonly create?: { readonly outcome: "answered" | "refused" | "unknown" | "exists"; readonly at: number; readonly code?: string | undefined } | undefined;
+  readonly create?: {
+    readonly outcome: "answered" | "refused" | "unknown" | "exists";
+    readonly at: number;
+    readonly code?: string | undefined;
+  } | undefined;
   /** A modify was sent: how it ended. */
   readonly modify?: { readonly outcome: "answered" | "unknown"; readonly at: number } | undefined;
   readonly repair?: readonly Repair[] | undefined;
+  /** A delete of this id was sent and may take effect. */
+  readonly asked?: { readonly id: string; readonly at: number } | undefined;
   /** A delete of this id was accepted, or it is gone. */
   readonly removed?: { readonly id: string; readonly at: number } | undefined;
   readonly crdTerminating?: boolean | undefined;
@@ -134,12 +144,14 @@ export function isNew(object: ExternalDatabase): boolean {
 export function initialKnowledge(
   object: ExternalDatabase,
   now: number,
-  kept: Partial<Pick<Knowledge, "bornHere" | "unknownSince" | "observation" | "mutatedAt" | "lastReadAt">> = {},
+  kept: Partial<Pick<Knowledge, "bornHere" | "unknownSince" | "observation" | "mutatedAt" | "lastReadAt">> =
+    {},
 ): Knowledge {
   return {
     object,
     gone: false,
     bornHere: kept.bornHere ?? isNew(object),
+    untouched: kept.bornHere === undefined && isNew(object),
     provenNew: false,
     unknownSince: kept.unknownSince,
     observation: kept.observation,
@@ -152,11 +164,22 @@ export function initialKnowledge(
     attempts: {},
     repair: object.status?.repair ?? [],
     lastReadAt: kept.lastReadAt ?? now,
+    refreshSince: reconcileDue(object) ? now : undefined,
   };
 }
 
+/** Whether the CR carries a `db.my.domain/reconcile` value that the status does not acknowledge (F3). */
+export function reconcileDue(object: ExternalDatabase): boolean {
+  const asked = object.metadata.annotations?.[ANNOTATION.reconcile];
+  return asked !== undefined && asked !== object.status?.lastHandledReconcile;
+}
+
 /** Whether a newer copy of the CR resets back-off: rule 23. */
-export function isStimulus(before: ExternalDatabase, after: ExternalDatabase, annotations: readonly string[]): boolean {
+export function isStimulus(
+  before: ExternalDatabase,
+  after: ExternalDatabase,
+  annotations: readonly string[],
+): boolean {
   return before.metadata.generation !== after.metadata.generation ||
     before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
     annotations.some((a) => before.metadata.annotations?.[a] !== after.metadata.annotations?.[a]);

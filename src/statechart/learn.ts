@@ -5,7 +5,14 @@
  */
 import { ANNOTATION } from "../api/constants.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
-import { isNew, isStimulus, type Knowledge, type Learned, type Observation } from "./knowledge.ts";
+import {
+  isNew,
+  isStimulus,
+  type Knowledge,
+  type Learned,
+  type Observation,
+  reconcileDue,
+} from "./knowledge.ts";
 import type { Effect, TopState } from "./vocabulary.ts";
 
 type Draft = { -readonly [K in keyof Knowledge]: Knowledge[K] };
@@ -24,11 +31,11 @@ export function isOlder(a: ExternalDatabase, b: ExternalDatabase): boolean {
 /** Applies facts; `now` is the monotonic time in milliseconds. */
 export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   const next: Draft = { ...k };
-  if (facts.object !== undefined) learnObject(next, facts.object);
+  if (facts.object !== undefined) learnObject(next, facts.object, now);
   if (facts.gone) next.gone = true;
-  if (facts.finalizerWrittenOnNew) next.provenNew = next.bornHere = true;
+  if (facts.finalizerWrittenOnNew && k.untouched) next.provenNew = true;
   if (facts.create !== undefined) {
-    next.provenNew = false;
+    next.provenNew = next.untouched = false;
     next.createExists = facts.create.outcome === "exists" ? facts.create.code ?? "exists" : undefined;
     if (facts.create.outcome === "unknown" || facts.create.outcome === "exists") {
       next.unknownSince = facts.create.at;
@@ -43,9 +50,10 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
     next.modifyUnknownSince = facts.modify.outcome === "unknown" ? facts.modify.at : undefined;
     if (facts.modify.outcome === "answered") next.mutatedAt = facts.modify.at;
   }
+  const sent = facts.removed ?? facts.asked;
+  if (sent !== undefined) next.removals = { ...next.removals, [sent.id]: sent.at };
   if (facts.removed !== undefined) {
     const { id, at } = facts.removed;
-    next.removals = { ...next.removals, [id]: at };
     next.mutatedAt = at;
     // Dropped on delete: what was cached of this database says nothing any more.
     if (next.observation?.kind === "present" && next.observation.database.id === id) {
@@ -69,7 +77,7 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   return next;
 }
 
-function learnObject(next: Draft, object: ExternalDatabase): void {
+function learnObject(next: Draft, object: ExternalDatabase, now: number): void {
   const before = next.object;
   if (object.metadata.uid !== before.metadata.uid || isOlder(object, before)) return;
   next.object = object;
@@ -79,9 +87,14 @@ function learnObject(next: Draft, object: ExternalDatabase): void {
     next.conflict = undefined;
     next.polls = 0;
   }
+  const asked = object.metadata.annotations?.[ANNOTATION.reconcile];
+  if (asked !== before.metadata.annotations?.[ANNOTATION.reconcile] && reconcileDue(object)) {
+    next.refreshSince = now;
+  }
   if (before.status?.incarnation !== object.status?.incarnation) forgetDatabase(next, object);
-  // Rule 1, seen the other way round: a CR that lost finalizer and status was not created here.
+  // One that lost finalizer and status looks new and is not (A4).
   if (isNew(object) && !isNew(before)) next.provenNew = false;
+  if (!isNew(object)) next.untouched = false;
 }
 
 /** A raised incarnation starts over: what was known belongs to the last database. */

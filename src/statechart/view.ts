@@ -8,6 +8,8 @@
 /** A moment's view of clock, provider and account. All times are monotonic milliseconds. */
 export interface View {
   readonly now: number;
+  /** Wall time in milliseconds since the epoch: only for comparison with times that a status carries. */
+  readonly wallNow: number;
   /** What the provider said of itself; `undefined` while it has not answered yet. */
   readonly provider: {
     readonly account: string | undefined;

@@ -1,0 +1,44 @@
+/**
+ * What the machine carries, and what it is given from outside.
+ *
+ * @module
+ */
+import type { ExternalDatabase } from "../api/schema.ts";
+import type { Random } from "../core/random.ts";
+import type { Decision } from "./decision.ts";
+import type { Knowledge } from "./knowledge.ts";
+import type { View } from "./view.ts";
+
+/** The world as an actor may ask of it; the operator gives it, a test stands in for it. */
+export interface World {
+  /** What a decision about this UID may read now. */
+  view(uid: string): View;
+  readonly random: Random;
+}
+
+/** The machine's context. */
+export interface DatabaseContext {
+  readonly knowledge: Knowledge;
+  readonly decision: Decision;
+  readonly world: World;
+  /** How often the same effect was chosen in a row within a second: the guard against a loop that learns nothing. */
+  readonly spin: { readonly step: string; readonly count: number; readonly since: number };
+}
+
+/** The machine's input. */
+export interface DatabaseInput {
+  readonly object: ExternalDatabase;
+  readonly world: World;
+  /** What a hibernated or crashed actor knew beyond the CR (rule 24). */
+  readonly kept?: Partial<
+    Pick<Knowledge, "bornHere" | "unknownSince" | "observation" | "mutatedAt" | "lastReadAt">
+  >;
+}
+
+/** What an effect is given. */
+export interface EffectInput {
+  readonly knowledge: Knowledge;
+  readonly decision: Decision;
+  /** The knowledge as it is now, which may be newer than when the effect began (rule 14). */
+  readonly latest: () => Knowledge;
+}

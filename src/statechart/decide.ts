@@ -1,0 +1,147 @@
+/**
+ * The operator's mind: one pure function from what is known to the one next thing to do.
+ *
+ * `decide` reads nothing but its arguments. It is called in every `deciding` state of the machine, and names the
+ * top-level state, the step (an effect or a rest) and what the conditions say meanwhile.
+ *
+ * @module
+ */
+import { validateSpec } from "../api/validate.ts";
+import type { ExternalDatabase } from "../api/schema.ts";
+import { decideCreation } from "./decide_creation.ts";
+import { decideDeletion } from "./decide_deletion.ts";
+import { decideObserved } from "./decide_observed.ts";
+import { type Decision, isEffect } from "./decision.ts";
+import { accountDiffers, ownership, presentDatabase } from "./facts.ts";
+import { hasFinalizer, isNew, type Knowledge } from "./knowledge.ts";
+import { statusDiffers, statusOf } from "./status.ts";
+import { failureVerdict, no, readiness, unknown } from "./verdicts.ts";
+import type { View } from "./view.ts";
+import { quote } from "./drift.ts";
+import type { TopState } from "./vocabulary.ts";
+
+/** The next thing to do. A failed effect is not tried again before its time, and a rest first says what it is about. */
+export function decide(k: Knowledge, view: View): Decision {
+  const planned = heedFailure(k, view, plan(k, view));
+  if (isEffect(planned.step) || planned.step === "end") return planned;
+  return mustReport(k, planned) ? { ...planned, step: "report" } : planned;
+}
+
+/** The next thing to do, failures and reports apart. */
+export function plan(k: Knowledge, view: View): Decision {
+  if (k.gone) return end(k);
+  const { object } = k;
+  if (object.metadata.deletionTimestamp !== undefined) return decideDeletion(k, view);
+  const problem = specProblem(object);
+  // Rule 1: a finalizer that was stripped is put back before anything else, whatever else is the matter.
+  if (!hasFinalizer(object) && !isNew(object)) return finalize(k, view);
+  if (problem !== undefined) {
+    const verdict = no("InvalidSpec", `${problem}; edit the resource to mend it`);
+    return { ...resting(k), step: "idle", ready: readiness(k, view, verdict), synced: verdict };
+  }
+  if (object.spec.paused) {
+    const verdict = no(
+      "Paused",
+      "Paused by spec.paused: nothing is changed at the provider until it is false",
+    );
+    return { ...resting(k), step: "idle", ready: readiness(k, view, verdict), synced: verdict };
+  }
+  if (isNew(object)) return finalize(k, view);
+  const created = presentDatabase(k);
+  if (object.status?.providerId === undefined && created !== undefined && k.observation !== undefined) {
+    return recordOrStartOver(k, view, created);
+  }
+  if (view.provider === undefined) {
+    const verdict = unknown(
+      "ProviderUnavailable",
+      `The provider has not said what it is yet: ${view.providerError ?? "no answer so far"}`,
+    );
+    return { ...resting(k), step: "idle", ready: readiness(k, view, verdict), synced: verdict };
+  }
+  if (accountDiffers(k, view)) {
+    const verdict = no(
+      "Conflict",
+      `The credentials belong to account ${quote(view.provider.account ?? "")}, the database to ${
+        quote(object.status?.account ?? "")
+      }; nothing is changed until they agree`,
+    );
+    return {
+      ...resting(k),
+      step: "wait",
+      waitMs: 30_000,
+      ready: readiness(k, view, verdict),
+      synced: verdict,
+    };
+  }
+  return object.status?.providerId === undefined ? decideCreation(k, view) : decideObserved(k, view);
+}
+
+/** Rule 6: the id of a created database is recorded before anything else; a dying one starts over (rule 7). */
+function recordOrStartOver(
+  k: Knowledge,
+  view: View,
+  database: NonNullable<ReturnType<typeof presentDatabase>>,
+): Decision {
+  const verdict = no("Creating", `The database ${quote(database.id)} is being created`);
+  const said = { state: "Creating" as const, ready: readiness(k, view, verdict), synced: verdict };
+  if (database.state === "Deleting") return { ...said, step: "reincarnate" };
+  if (ownership(k, database, view) === "otherCluster") {
+    const conflict = no("Conflict", `The database ${quote(database.id)} belongs to another cluster`);
+    return { state: "Pending", step: "idle", ready: conflict, synced: conflict };
+  }
+  return { ...said, step: "record", database };
+}
+
+function finalize(k: Knowledge, view: View): Decision {
+  const verdict = unknown("Pending", "The resource was accepted and is about to be handled");
+  return { state: "Pending", step: "finalize", ready: readiness(k, view, verdict), synced: verdict };
+}
+
+function end(k: Knowledge): Decision {
+  const verdict = unknown("Deleting", "The resource is gone");
+  return { state: "Finalized", step: "end", ready: verdict, synced: verdict, database: presentDatabase(k) };
+}
+
+/** The state to rest in while nothing can be done: where the CR says it was. */
+function resting(k: Knowledge): { readonly state: TopState } {
+  const { status } = k.object;
+  if (status?.providerId === undefined) return { state: "Pending" };
+  const state = status.state;
+  return { state: state === "Creating" || state === "Drifted" ? state : "Available" };
+}
+
+function heedFailure(k: Knowledge, view: View, planned: Decision): Decision {
+  const { failure } = k;
+  if (failure === undefined || !isEffect(planned.step)) return planned;
+  if (failure.effect !== planned.step || view.now >= failure.until) return planned;
+  const verdict = failureVerdict(failure);
+  return {
+    ...planned,
+    step: "backOff",
+    waitMs: failure.until - view.now,
+    ready: planned.state === "Deleting" ? verdict : readiness(k, view, verdict),
+    synced: verdict,
+  };
+}
+
+/** Whether a rest has something new to say. A write that failed is not repeated before its time, one that changed nothing never. */
+function mustReport(k: Knowledge, rest: Decision): boolean {
+  if (k.failure?.effect === "report" && rest.step !== "backOff") return false;
+  const status = statusOf(k, rest);
+  if (!statusDiffers(k.object.status, status)) return false;
+  return k.reported === undefined || k.reported.resourceVersion !== k.object.metadata.resourceVersion ||
+    k.reported.text !== JSON.stringify(status);
+}
+
+const problems = new WeakMap<ExternalDatabase, { readonly message: string | undefined }>();
+
+/** What is wrong with a stored spec, remembered per object. */
+function specProblem(object: ExternalDatabase): string | undefined {
+  let known = problems.get(object);
+  if (known === undefined) {
+    const result = validateSpec(object.spec);
+    known = { message: result.ok ? undefined : result.message };
+    problems.set(object, known);
+  }
+  return known.message;
+}

@@ -1,0 +1,83 @@
+/**
+ * Decisions for a CR that has no `providerId`: look up, adopt, create (rules 3 to 5 and 18).
+ *
+ * @module
+ */
+import { TAG } from "../api/constants.ts";
+import type { Decision } from "./decision.ts";
+import { quote } from "./drift.ts";
+import { incarnationOf, ownFound, settledAt, tokensSuffice, transitionalPollMs } from "./facts.ts";
+import type { ExternalState, Knowledge } from "./knowledge.ts";
+import { no, unknown } from "./verdicts.ts";
+import type { View } from "./view.ts";
+
+/** How long a lookup answers for, in milliseconds, while one waits for something to show. */
+const LOOKUP_AGAIN_MS = 2_000;
+
+/** Pending or Creating. */
+export function decideCreation(k: Knowledge, view: View): Decision {
+  const { spec } = k.object;
+  const creating = unknown("Creating", "The database is about to be created");
+  const create: Decision = {
+    state: "Creating",
+    step: "create",
+    ready: no("Creating", creating.message),
+    synced: creating,
+  };
+  if (spec.providerId !== undefined) {
+    const verdict = unknown("Pending", `About to adopt the database ${quote(spec.providerId)}`);
+    return { state: "Pending", step: "adopt", ready: verdict, synced: verdict };
+  }
+  if (k.provenNew) return create; // rule 3: the finalizer write just made is the proof
+  const own = ownFound(k, view);
+  const live = own.find((d) => d.state !== "Deleting");
+  if (live !== undefined) {
+    const verdict = no("Creating", `The database ${quote(live.id)} was found by its tags`);
+    return { state: "Creating", step: "record", database: live, ready: verdict, synced: verdict };
+  }
+  const dying = own[0];
+  if (dying !== undefined) return afterDying(k, view, dying);
+  if (k.createExists !== undefined) return afterExists(k, view, k.createExists);
+  if (tokensSuffice(view)) return create; // rule 5: the token decides, whatever a lookup says
+  const settled = settledAt(k, view);
+  if (view.now >= settled) return create; // its own pass looks up once more, after the window
+  const verdict = unknown("Pending", "Looking for a database that an earlier create may still bring");
+  return lookUpEvery(k, view, Math.min(LOOKUP_AGAIN_MS, settled - view.now), verdict);
+}
+
+/** An own database in `Deleting` is waited out, never taken (rule 7). */
+function afterDying(k: Knowledge, view: View, dying: ExternalState): Decision {
+  const verdict = no("Pending", `Waiting until the database ${quote(dying.id)} is deleted at the provider`);
+  const ofThisIncarnation = Number(dying.tags[TAG.incarnation] ?? 1) >= incarnationOf(k.object);
+  if (ofThisIncarnation) return { state: "Pending", step: "reincarnate", ready: verdict, synced: verdict };
+  return lookUpEvery(k, view, Math.max(LOOKUP_AGAIN_MS, transitionalPollMs(k, view)), verdict);
+}
+
+/**
+ * The provider says that our create is known already (rule 4): look up until it shows. A used-up token whose
+ * database stays unseen past the settle window was lost; only a new incarnation can bring another.
+ */
+function afterExists(k: Knowledge, view: View, code: string): Decision {
+  const verdict = no(
+    "CreateFailed",
+    `The provider answered ${quote(code)}, but no database carries this resource's UID yet; looking for it`,
+  );
+  const lookup = k.lookup;
+  if (code === "TokenUsed" && lookup !== undefined && lookup.sentAt >= settledAt(k, view)) {
+    return { state: "Pending", step: "reincarnate", ready: verdict, synced: verdict };
+  }
+  const quick = view.now < settledAt(k, view) + LOOKUP_AGAIN_MS * 2;
+  return lookUpEvery(k, view, quick ? LOOKUP_AGAIN_MS : 60_000, verdict);
+}
+
+/** A lookup now, or a wait until the last one is `everyMs` old. */
+function lookUpEvery(
+  k: Knowledge,
+  view: View,
+  everyMs: number,
+  verdict: Decision["synced"],
+): Decision {
+  const age = k.lookup === undefined ? Number.POSITIVE_INFINITY : view.now - k.lookup.sentAt;
+  const said = { state: "Pending" as const, ready: verdict, synced: verdict };
+  return age >= everyMs ? { ...said, step: "lookup" } : { ...said, step: "wait", waitMs: everyMs - age };
+}

@@ -1,0 +1,189 @@
+/**
+ * Decisions for a CR that is being deleted (rules 13 to 16; S2, S4).
+ *
+ * @module
+ */
+import { ANNOTATION } from "../api/constants.ts";
+import type { Decision, ReleaseCause } from "./decision.ts";
+import { quote } from "./drift.ts";
+import {
+  absenceConfirmed,
+  accountDiffers,
+  isBeingRemoved,
+  ownership,
+  ownFound,
+  policiesOf,
+  presentDatabase,
+  settledAt,
+  transitionalPollMs,
+} from "./facts.ts";
+import { type ExternalState, hasFinalizer, type Knowledge } from "./knowledge.ts";
+import { no, readiness, unknown } from "./verdicts.ts";
+import type { View } from "./view.ts";
+
+/** Time between two lookups or confirmations while one waits for an absence to settle, in milliseconds. */
+const AGAIN_MS = 2_000;
+
+/** Deleting, until nothing is left that carries the UID; then Finalized. */
+export function decideDeletion(k: Knowledge, view: View): Decision {
+  const { object } = k;
+  const deleting = no("Deleting", "The database is being deleted");
+  const said = { state: "Deleting" as const, ready: deleting, synced: deleting };
+  if (!hasFinalizer(object)) {
+    return { ...said, state: "Finalized", step: "end", database: presentDatabase(k) };
+  }
+  const release = (cause: ReleaseCause): Decision => ({
+    ...said,
+    step: "release",
+    cause,
+    database: presentDatabase(k),
+  });
+  // Rule 16: the documented way out, whatever the cloud says.
+  if (object.metadata.annotations?.[ANNOTATION.abandon] === object.metadata.uid) return release("abandon");
+  const created = presentDatabase(k);
+  if (object.status?.providerId === undefined && created !== undefined && created.state !== "Deleting") {
+    return { ...said, step: "record", database: created }; // rule 6 holds here too: a crash must not lose the id
+  }
+  if (object.spec.paused) {
+    const paused = no(
+      "Paused",
+      "Deletion waits, as spec.paused is true: set it to false to let the database go",
+    );
+    return { ...said, step: "idle", ready: readiness(k, view, paused), synced: paused };
+  }
+  // Rule 15, "at once": no create was ever sent for it, or every one was refused by a definite answer.
+  if (neverCreated(k)) return release("neverCreated");
+  if (view.provider === undefined) {
+    const verdict = unknown(
+      "ProviderUnavailable",
+      `Deletion waits for the provider: ${view.providerError ?? "no answer so far"}`,
+    );
+    return { ...said, step: "idle", ready: verdict, synced: verdict };
+  }
+  if (accountDiffers(k, view)) {
+    const verdict = no(
+      "Conflict",
+      `Deletion waits: the credentials belong to another account than ${quote(object.status?.account ?? "")}`,
+    );
+    return { ...said, step: "wait", waitMs: 30_000, ready: verdict, synced: verdict };
+  }
+  return policiesOf(object).deletion === "Retain" || k.crdTerminating
+    ? retain(k, view, said, release)
+    : remove(k, view, said, release);
+}
+
+type Said = Pick<Decision, "state" | "ready" | "synced">;
+type Release = (cause: ReleaseCause) => Decision;
+
+function neverCreated(k: Knowledge): boolean {
+  return k.object.status?.providerId === undefined && k.bornHere && k.unknownSince === undefined &&
+    k.observation === undefined && k.createExists === undefined;
+}
+
+/** Retain: an unknown create is resolved first, then what was found is tagged, then the finalizer goes (rule 16). */
+function retain(k: Knowledge, view: View, said: Said, release: Release): Decision {
+  if (k.retained) return release(k.crdTerminating ? "crdDeleted" : "retain");
+  const id = k.object.status?.providerId;
+  if (id === undefined && ownFound(k, view).length === 0) {
+    const settled = settledAt(k, view);
+    if (k.lookup !== undefined && k.lookup.sentAt >= settled) {
+      return release(k.crdTerminating ? "crdDeleted" : "retain");
+    }
+    return every(k.lookup?.sentAt, AGAIN_MS, settled, view, said, "lookup");
+  }
+  const keeping = no("Deleting", "The database is kept, as deletionPolicy is Retain; marking it as retained");
+  return { ...said, step: "retain", ready: keeping, synced: keeping };
+}
+
+function remove(k: Knowledge, view: View, said: Said, release: Release): Decision {
+  const id = k.object.status?.providerId;
+  const recorded = presentDatabase(k);
+  if (recorded !== undefined && recorded.id === id) {
+    if (ownership(k, recorded, view) !== "ours") {
+      const verdict = no(
+        "Conflict",
+        `The database ${quote(recorded.id)} does not carry this resource's UID and is not touched; ` +
+          `to let the resource go, annotate it with ${ANNOTATION.abandon}=${k.object.metadata.uid}`,
+      );
+      return { ...said, step: "idle", ready: verdict, synced: verdict };
+    }
+    return removeOne(k, view, said, recorded, k.observation?.sentAt);
+  }
+  const asked = id !== undefined && k.removals[id] !== undefined;
+  if (id !== undefined && k.observation === undefined) {
+    // Never read here: the effect reads by itself before it acts. Asked for already: await its absence.
+    return asked
+      ? every(k.removals[id], transitionalPollMs(k, view), undefined, view, said, "confirm")
+      : { ...said, step: "remove" };
+  }
+  const absentAt = k.observation?.kind === "absent" ? k.observation.sentAt : Number.NEGATIVE_INFINITY;
+  const lookup = k.lookup;
+  const again = id === undefined ? "lookup" as const : "confirm" as const;
+  if (lookup === undefined || lookup.sentAt < absentAt) return { ...said, step: again };
+  const left = ownFound(k, view)[0];
+  if (left !== undefined) return removeOne(k, view, said, left, lookup.sentAt);
+  if (lookup.found.some((d) => isBeingRemoved(k, d.id, view))) {
+    return every(lookup.sentAt, transitionalPollMs(k, view), undefined, view, said, again);
+  }
+  const settled = settledAt(k, view);
+  if (lookup.sentAt < settled) {
+    const verdict = no(
+      "Deleting",
+      "Nothing carries this resource's UID; waiting until no earlier create can take effect any more",
+    );
+    return every(lookup.sentAt, AGAIN_MS, settled, view, { ...said, ready: verdict, synced: verdict }, again);
+  }
+  // Rule 12: no finalizer goes on an absence that nobody asked for while many are absent.
+  if (id !== undefined && !asked && !absenceConfirmed(k.object)) {
+    if (view.massAbsence) {
+      const verdict = no(
+        "MassAbsence",
+        "Many databases of the account turned absent; deletion waits until they are back or db.my.domain/confirm-absence is set",
+      );
+      return { ...said, step: "idle", ready: verdict, synced: verdict };
+    }
+    if (view.roundAt < absentAt) return { ...said, step: "wait", waitMs: 5_000 };
+  }
+  return release("deleted");
+}
+
+/** Deletes one database once its state allows it (`busy` is no error: Q4). */
+function removeOne(
+  k: Knowledge,
+  view: View,
+  said: Said,
+  database: ExternalState,
+  seenAt: number | undefined,
+): Decision {
+  const recorded = database.id === k.object.status?.providerId;
+  if (database.state === "Deleting" || database.state === "Provisioning" || database.state === "Modifying") {
+    const verdict = no(
+      "Deleting",
+      `The database ${quote(database.id)} is ${database.state.toLowerCase()} at the provider; waiting`,
+    );
+    return every(seenAt, transitionalPollMs(k, view), undefined, view, {
+      ...said,
+      ready: verdict,
+      synced: verdict,
+    }, recorded ? "confirm" : "lookup");
+  }
+  return { ...said, step: "remove", database };
+}
+
+/** A step each `everyMs` after `last`; never later than `settled`, so that the decisive one is sent as soon as it can be. */
+function every(
+  last: number | undefined,
+  everyMs: number,
+  settled: number | undefined,
+  view: View,
+  said: Said,
+  step: "lookup" | "confirm",
+): Decision {
+  if (last === undefined) return { ...said, step };
+  const age = view.now - last;
+  const due = settled !== undefined && last < settled && view.now >= settled;
+  if (age >= everyMs || due) return { ...said, step };
+  const left = everyMs - age;
+  const waitMs = settled !== undefined && settled > view.now ? Math.min(left, settled - view.now) : left;
+  return { ...said, step: "wait", waitMs };
+}

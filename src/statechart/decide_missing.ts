@@ -1,0 +1,50 @@
+/**
+ * Decisions for a recorded database that the provider says is not there (rules 7, 10 and 12; R7).
+ *
+ * @module
+ */
+import type { Decision } from "./decision.ts";
+import { quote } from "./drift.ts";
+import { absenceConfirmed, ownFound, policiesOf, settledAt, transitionalPollMs } from "./facts.ts";
+import type { Knowledge } from "./knowledge.ts";
+import { no } from "./verdicts.ts";
+import type { View } from "./view.ts";
+
+/** An absence older than this, in milliseconds, is read again before it decides anything (S6). */
+const ABSENCE_AGE_MS = 60_000;
+
+/** Drifted, until the absence is certain; then a new incarnation. */
+export function decideMissing(k: Knowledge, view: View): Decision {
+  const id = k.object.status?.providerId ?? "";
+  const missing = no("ExternalMissing", `The provider says that the database ${quote(id)} is gone`);
+  const said = { state: "Drifted" as const, ready: missing, synced: missing };
+  const absentAt = k.observation?.sentAt ?? Number.NEGATIVE_INFINITY;
+  const age = view.now - absentAt;
+  // One that we removed ourselves (never available, failed) is not missing: the next incarnation may come.
+  if (k.removals[id] !== undefined) return { ...said, state: "Creating", step: "reincarnate" };
+  const lookup = k.lookup;
+  if (lookup === undefined || lookup.sentAt < absentAt) return { ...said, step: "confirm" };
+  const other = ownFound(k, view).find((d) => d.state !== "Deleting" && d.id !== id);
+  if (other !== undefined) return { ...said, state: "Creating", step: "record", database: other };
+  const settled = settledAt(k, view);
+  if (lookup.sentAt < settled) {
+    const every = Math.min(Math.max(transitionalPollMs(k, view), 2_000), Math.max(settled - view.now, 0));
+    return age >= every ? { ...said, step: "confirm" } : { ...said, step: "wait", waitMs: every - age };
+  }
+  const confirmed = absenceConfirmed(k.object);
+  if (view.massAbsent && !confirmed) {
+    const verdict = no(
+      "MassAbsence",
+      `The database ${
+        quote(id)
+      } turned absent together with many others; nothing is re-created until they are ` +
+        "back or the annotation db.my.domain/confirm-absence is set",
+    );
+    return { ...said, step: "idle", ready: verdict, synced: verdict };
+  }
+  if (policiesOf(k.object).missing === "Report") return { ...said, step: "idle" };
+  // Rule 12 counts over a whole list: one that began after the absence was seen must have ended.
+  if (view.roundAt < absentAt && !confirmed) return { ...said, step: "wait", waitMs: 5_000 };
+  if (age > ABSENCE_AGE_MS) return { ...said, step: "confirm" };
+  return { ...said, step: "reincarnate" };
+}

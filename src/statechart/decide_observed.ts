@@ -1,0 +1,245 @@
+/**
+ * Decisions for a CR with a `providerId`: provisioning, in step, drifted, failed, missing (rules 7 to 12).
+ *
+ * @module
+ */
+import type { Decision } from "./decision.ts";
+import { decideMissing } from "./decide_missing.ts";
+import { describeChange, type Drift, driftOf, isEmpty, quote } from "./drift.ts";
+import {
+  everAvailable,
+  ownership,
+  policiesOf,
+  pollMs,
+  presentDatabase,
+  transitionalPollMs,
+} from "./facts.ts";
+import type { ExternalState, Knowledge } from "./knowledge.ts";
+import { permitted } from "./repair.ts";
+import { isUnread, no, readiness, unknown, UNREAD_PERIODS } from "./verdicts.ts";
+import type { View } from "./view.ts";
+import type { TopState } from "./vocabulary.ts";
+
+/** Databases in a row that may fail before they were ever available (rule 7). */
+export const MAX_PROVISIONING_FAILURES = 3;
+
+/** Creating, Available or Drifted. */
+export function decideObserved(k: Knowledge, view: View): Decision {
+  if (k.observation?.kind === "absent" && k.observation.id === k.object.status?.providerId) {
+    return decideMissing(k, view);
+  }
+  const database = presentDatabase(k);
+  if (database === undefined) return unobserved(k, view);
+  const sentAt = k.observation?.sentAt ?? Number.NEGATIVE_INFINITY;
+  const owner = ownership(k, database, view);
+  if (owner !== "ours") {
+    const verdict = no(
+      "Conflict",
+      owner === "foreign"
+        ? `The database ${quote(database.id)} does not carry this resource's UID; it is not touched`
+        : `The database ${quote(database.id)} belongs to another cluster; see --cluster-id`,
+    );
+    return { state: "Drifted", step: "idle", ready: verdict, synced: verdict };
+  }
+  const { generation } = k.object.metadata;
+  const stale = k.object.status?.observedGeneration !== generation && view.now - sentAt > view.cacheTtlMs;
+  const asked = k.refreshSince !== undefined && sentAt < k.refreshSince;
+  const unlisted = k.unlistedAt !== undefined && k.unlistedAt > sentAt;
+  if (stale || asked || unlisted) return observe(k, view, top(k));
+  switch (database.state) {
+    case "Provisioning":
+      return poll(k, view, "Creating", {
+        ready: no("Creating", `The database ${quote(database.id)} is being provisioned`),
+        synced: no("Creating", `The database ${quote(database.id)} is being provisioned`),
+      });
+    case "Deleting":
+      if (k.removals[database.id] !== undefined) {
+        const replaced = no(
+          "ProvisioningFailed",
+          `The failed database ${quote(database.id)} is being removed`,
+        );
+        return poll(k, view, "Creating", { ready: replaced, synced: replaced });
+      }
+      return poll(k, view, "Drifted", {
+        ready: no("ExternalMissing", `The database ${quote(database.id)} is being deleted at the provider`),
+        synced: no("ExternalMissing", `The database ${quote(database.id)} is being deleted at the provider`),
+      });
+    case "Failed":
+      return failed(k, view, database);
+    default:
+      return serving(k, view, database);
+  }
+}
+
+/** After a restart: the observer's first list brings what a single read need not. */
+function unobserved(k: Knowledge, view: View): Decision {
+  const { status, metadata } = k.object;
+  const transitional = status?.state !== "Available" || status.observedGeneration !== metadata.generation;
+  const unlisted = k.unlistedAt !== undefined;
+  if (transitional || unlisted || k.refreshSince !== undefined) return observe(k, view, top(k));
+  const synced = unreadable(k) ?? { status: "True" as const, reason: "Available" as const, message: IN_STEP };
+  const last = status.conditions?.find((c) => c.type === "Synced");
+  const kept = last?.status === "True" && k.unreadable === undefined;
+  return {
+    state: "Available",
+    step: "idle",
+    waitMs: staleIn(k, view),
+    ready: readiness(
+      k,
+      view,
+      unknown("ProviderUnavailable", "The database has not been read since the operator started"),
+    ),
+    synced: kept ? { status: "True", reason: "Available", message: last.message } : synced,
+  };
+}
+
+const IN_STEP = "The database is as the spec asks";
+
+function failed(k: Knowledge, view: View, database: ExternalState): Decision {
+  const id = quote(database.id);
+  if (everAvailable(k)) {
+    const verdict = no(
+      "DatabaseFailed",
+      `The provider says that the database ${id} has failed; it holds data and is not replaced`,
+    );
+    return idle(k, view, "Drifted", { ready: verdict, synced: verdict });
+  }
+  const failures = k.object.status?.provisioningFailures ?? 0;
+  const verdict = no(
+    "ProvisioningFailed",
+    `Provisioning of the database ${id} failed (${failures + 1} in a row)`,
+  );
+  if (failures + 1 >= MAX_PROVISIONING_FAILURES) {
+    return idle(k, view, "Creating", { ready: verdict, synced: verdict });
+  }
+  return { state: "Creating", step: "discard", database, ready: verdict, synced: verdict };
+}
+
+function serving(k: Knowledge, view: View, database: ExternalState): Decision {
+  const drift = driftOf(k.object.spec, database);
+  const ready = readiness(k, view, no("Creating", "The provider gives no endpoint yet"));
+  const changes = describeChange(drift.change, database);
+  if (database.state === "Modifying" || drift.pending) {
+    if (isEmpty(drift.change) && !drift.pending && k.object.status?.state === "Available") {
+      // The provider's own upkeep: in step all the while, so nothing is written; only looked at more often.
+      return poll(k, view, "Available", { ready, synced: inStep(k) });
+    }
+    return poll(k, view, "Drifted", {
+      ready,
+      synced: no("Updating", "The provider is changing the database"),
+    });
+  }
+  if (isEmpty(drift.change)) return settled(k, view, drift, database);
+  if (policiesOf(k.object).drift === "Report") {
+    return idle(k, view, "Drifted", {
+      ready,
+      synced: no(
+        "DriftReported",
+        `Not repaired, as driftPolicy is Report: ${[changes, ...drift.irreparable].join("; ")}`,
+      ),
+    });
+  }
+  const repair = permitted(k, view, drift.change);
+  if (isEmpty(repair.change)) {
+    return idle(k, view, "Drifted", {
+      ready,
+      synced: no(
+        "DriftNotRepairable",
+        `The provider accepted the change three times without effect: ${changes}`,
+      ),
+    }, repair.againMs);
+  }
+  const synced = no("Updating", `Changing ${describeChange(repair.change, database)}`);
+  const bound = view.provider?.effectBoundMs ?? 0;
+  if (k.modifyUnknownSince !== undefined && view.now < k.modifyUnknownSince + bound) {
+    return poll(k, view, "Drifted", { ready, synced }); // one mutation in flight per database (rule 8)
+  }
+  return { state: "Drifted", step: "modify", change: repair.change, database, ready, synced };
+}
+
+function settled(k: Knowledge, view: View, drift: Drift, database: ExternalState): Decision {
+  const otherwise = no("Creating", "The provider gives no endpoint yet");
+  const ready = readiness(k, view, otherwise);
+  if (drift.irreparable.length > 0) {
+    const reason = drift.engine ? "ImmutableFieldChanged" : "DriftNotRepairable";
+    return idle(k, view, "Drifted", {
+      ready,
+      synced: no(reason, `Differs for good: ${drift.irreparable.join("; ")}`),
+    });
+  }
+  if (database.endpoint === undefined) return poll(k, view, "Creating", { ready, synced: otherwise });
+  return idle(k, view, "Available", { ready, synced: inStep(k) });
+}
+
+/** `Synced` of a database in step: true, unless it cannot be read (C5) or is not the only one (S1). */
+function inStep(k: Knowledge): Decision["synced"] {
+  const bad = unreadable(k);
+  if (bad !== undefined) return bad;
+  if (k.duplicates.length > 0) {
+    return no("Duplicate", `More databases carry this resource's UID: ${k.duplicates.map(quote).join(", ")}`);
+  }
+  return { status: "True", reason: "Available", message: IN_STEP };
+}
+
+function unreadable(k: Knowledge): Decision["synced"] | undefined {
+  if (k.unreadable === undefined) return undefined;
+  const { errorClass, message } = k.unreadable;
+  const reason = errorClass === "throttled"
+    ? "Throttled"
+    : errorClass === "unauthorised"
+    ? "Unauthorised"
+    : "Unreadable";
+  return unknown(reason, `The provider cannot be read: ${message}`);
+}
+
+function observe(k: Knowledge, view: View, state: TopState): Decision {
+  const verdict = unknown("Pending", "Reading the database");
+  return { state, step: "observe", ready: readiness(k, view, verdict), synced: verdict };
+}
+
+/** Reads a transitional state by its own, growing interval (design.md 4). */
+export function poll(
+  k: Knowledge,
+  view: View,
+  state: TopState,
+  said: Pick<Decision, "ready" | "synced">,
+): Decision {
+  const age = view.now - (k.observation?.sentAt ?? Number.NEGATIVE_INFINITY);
+  const every = transitionalPollMs(k, view);
+  return age >= every
+    ? { state, ...said, step: "observe" }
+    : { state, ...said, step: "wait", waitMs: every - age };
+}
+
+/**
+ * Nothing to do: the next list brings news. A poll interval shorter than the list's reads by itself (rule 11), and
+ * silence is noticed after three periods.
+ */
+function idle(
+  k: Knowledge,
+  view: View,
+  state: TopState,
+  said: Pick<Decision, "ready" | "synced">,
+  againMs?: number,
+): Decision {
+  const own = pollMs(k, view);
+  const age = view.now - k.lastReadAt;
+  if (own < view.pollMs) {
+    const failing = k.failure?.effect === "observe";
+    if (age >= own || failing) return { state, ...said, step: "observe" };
+  }
+  const waits = [staleIn(k, view), own < view.pollMs ? own - age : undefined, againMs];
+  const waitMs = waits.reduce((a, b) => a === undefined ? b : b === undefined ? a : Math.min(a, b));
+  return { state, ...said, step: "idle", waitMs };
+}
+
+/** Milliseconds until nothing was read for three periods, or `undefined` when that is so already. */
+function staleIn(k: Knowledge, view: View): number | undefined {
+  return isUnread(k, view) ? undefined : UNREAD_PERIODS * pollMs(k, view) - (view.now - k.lastReadAt);
+}
+
+/** The top-level state to read from: where the CR says it was. */
+function top(k: Knowledge): TopState {
+  const state = k.object.status?.state;
+  return state === "Creating" || state === "Drifted" ? state : "Available";
+}

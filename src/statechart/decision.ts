@@ -1,0 +1,43 @@
+/**
+ * What a decision is.
+ *
+ * @module
+ */
+import type { Change } from "./drift.ts";
+import type { ExternalState } from "./knowledge.ts";
+import type { Effect, Reason, TopState } from "./vocabulary.ts";
+
+/** What a condition is to say. */
+export interface Verdict {
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: Reason;
+  /** For the owner of the database: what is the matter, and what helps. */
+  readonly message: string;
+}
+
+/** What to do when there is nothing to do now: wait for a time, for an event only, for a failed effect's next try, or stop. */
+export type Rest = "wait" | "idle" | "backOff" | "end";
+
+/** Why a finalizer goes. */
+export type ReleaseCause = "deleted" | "neverCreated" | "retain" | "abandon" | "crdDeleted";
+
+/** The one next thing to do, and what to say meanwhile. */
+export interface Decision {
+  readonly state: TopState;
+  readonly step: Effect | Rest;
+  /** For `wait`, `idle` and `backOff`: decide again after this many milliseconds; absent means on the next event. */
+  readonly waitMs?: number | undefined;
+  readonly ready: Verdict;
+  readonly synced: Verdict;
+  /** For `modify`. */
+  readonly change?: Change | undefined;
+  /** For `record`: the database to record; for `remove`, `discard` and `retain`: the one to act on, when known. */
+  readonly database?: ExternalState | undefined;
+  /** For `release`. */
+  readonly cause?: ReleaseCause | undefined;
+}
+
+/** Whether a step is an effect rather than a rest. */
+export function isEffect(step: Effect | Rest): step is Effect {
+  return step !== "wait" && step !== "idle" && step !== "backOff" && step !== "end";
+}

@@ -1,0 +1,137 @@
+/**
+ * Questions that several decisions ask of an actor's knowledge.
+ *
+ * @module
+ */
+import { ANNOTATION, TAG } from "../api/constants.ts";
+import { parseDuration } from "../api/duration.ts";
+import type { ExternalDatabase } from "../api/schema.ts";
+import type { ExternalState, Knowledge } from "./knowledge.ts";
+import { settleMs, type View } from "./view.ts";
+
+/** The policies in force: what the spec says, else by how the database came to be (rule 19). */
+export interface Policies {
+  readonly deletion: "Delete" | "Retain";
+  readonly drift: "Repair" | "Report";
+  readonly missing: "Recreate" | "Report";
+}
+
+/** Policies of a CR. A database that is named in the spec is never re-created under another name. */
+export function policiesOf(object: ExternalDatabase): Policies {
+  const { spec, status } = object;
+  const adopted = isAdopted(object);
+  return {
+    deletion: spec.deletionPolicy ?? (adopted ? "Retain" : "Delete"),
+    drift: spec.driftPolicy ?? (adopted ? "Report" : "Repair"),
+    missing: spec.providerId !== undefined && spec.providerId === status?.providerId
+      ? "Report"
+      : spec.onMissing ?? (adopted ? "Report" : "Recreate"),
+  };
+}
+
+/** Whether the database was, or is to be, adopted rather than created. */
+export function isAdopted(object: ExternalDatabase): boolean {
+  return object.status?.adopted ??
+    (object.spec.providerId !== undefined && object.status?.providerId === undefined);
+}
+
+/** The incarnation in force, from 1 (rule 7). */
+export function incarnationOf(object: ExternalDatabase): number {
+  return object.status?.incarnation ?? 1;
+}
+
+/** The client token of the next create: UID and incarnation (rule 4). */
+export function clientToken(object: ExternalDatabase): string {
+  return `${object.metadata.uid}-${incarnationOf(object)}`;
+}
+
+/** The database that was last seen present under the recorded id, or just answered by a create. */
+export function presentDatabase(k: Knowledge): ExternalState | undefined {
+  if (k.observation?.kind !== "present") return undefined;
+  const { database } = k.observation;
+  const id = k.object.status?.providerId;
+  return id === undefined || id === database.id ? database : undefined;
+}
+
+/** Whose a database is, by its tags (S3, rule 20). */
+export function ownership(
+  k: Knowledge,
+  database: ExternalState,
+  view: View,
+): "ours" | "otherCluster" | "foreign" {
+  if (database.tags[TAG.uid] !== k.object.metadata.uid) return "foreign";
+  const cluster = database.tags[TAG.cluster];
+  return cluster === undefined || cluster === view.clusterId ? "ours" : "otherCluster";
+}
+
+/** Whether we asked for a database's deletion so lately that a list may still show it as it was. */
+export function isBeingRemoved(k: Knowledge, id: string, view: View): boolean {
+  const at = k.removals[id];
+  return at !== undefined && view.now - at <= settleMs(view);
+}
+
+/** Databases of a lookup that are this CR's, oldest first (S1). */
+export function ownFound(k: Knowledge, view: View): readonly ExternalState[] {
+  return (k.lookup?.found ?? [])
+    .filter((d) => ownership(k, d, view) === "ours" && !isBeingRemoved(k, d.id, view))
+    .toSorted((a, b) =>
+      a.createdAt < b.createdAt ? -1 : a.createdAt > b.createdAt ? 1 : a.id < b.id ? -1 : 1
+    );
+}
+
+/** Whether the database was ever usable: then it is never replaced because it says `Failed` (rule 7). */
+export function everAvailable(k: Knowledge): boolean {
+  return k.object.status?.endpoint !== undefined || presentDatabase(k)?.endpoint !== undefined;
+}
+
+/**
+ * The monotonic time from which an empty lookup decides something (rules 5 and 15): at once when every create of
+ * this CR is known to have been refused or answered, else the settle window after the last that is not known.
+ */
+export function settledAt(k: Knowledge, view: View): number {
+  if (k.unknownSince !== undefined) {
+    const since = k.bornHere ? k.unknownSince : Math.max(k.unknownSince, view.settleSince);
+    return since + settleMs(view);
+  }
+  return k.bornHere ? Number.NEGATIVE_INFINITY : view.settleSince + settleMs(view);
+}
+
+/**
+ * Whether a repeated create is safe by its token alone (rule 5). A token may be forgotten one effect bound after
+ * its last use; where lists lag longer than that, a database may be neither remembered nor listed.
+ */
+export function tokensSuffice(view: View): boolean {
+  const p = view.provider;
+  return p !== undefined && p.clientTokens && p.readLagMs <= p.effectBoundMs;
+}
+
+/** The CR's poll interval in milliseconds, 10 s to 24 h (rule 11, H2), or the operator's. */
+export function pollMs(k: Knowledge, view: View): number {
+  const text = k.object.spec.pollInterval;
+  if (text === undefined) return view.pollMs;
+  return Math.min(Math.max(parseDuration(text), 10_000), 86_400_000);
+}
+
+/** First wait between reads of a transitional state, in milliseconds. */
+const POLL_FIRST_MS = 500;
+/** Longest wait between reads of a transitional state, in milliseconds (the original design's interval). */
+const POLL_CAP_MS = 30_000;
+
+/** Wait after `sentAt` until the next read of a transitional state: a quarter of its age so far, 0.5 s to 30 s. */
+export function transitionalPollMs(k: Knowledge, view: View): number {
+  const age = view.now - (k.transitionalSince ?? view.now);
+  return Math.min(POLL_CAP_MS, Math.max(POLL_FIRST_MS, age / 4));
+}
+
+/** Whether a person confirmed that an absence is real (rule 12). */
+export function absenceConfirmed(object: ExternalDatabase): boolean {
+  const value = object.metadata.annotations?.[ANNOTATION.confirmAbsence];
+  return value !== undefined && value !== object.status?.lastHandledConfirmation;
+}
+
+/** Whether the account that answers is not the one that holds the database (A2, rule 12). */
+export function accountDiffers(k: Knowledge, view: View): boolean {
+  const stored = k.object.status?.account;
+  const seen = view.provider?.account;
+  return stored !== undefined && seen !== undefined && stored !== seen;
+}

@@ -1,0 +1,267 @@
+/**
+ * The statechart of one `ExternalDatabase`: drawn, explored, tested and run from this one definition.
+ *
+ * Every top-level state has the same inner shape: `deciding` chooses one step (`decide.ts`), the step's state runs
+ * one effect, and `idle`, `waiting` and `backingOff` are the rests. An event changes what is known and, in a rest,
+ * leads back to `deciding`. Promised here:
+ * - a deletion wins from every state, but a mutating effect is never left before its answer (rule 14);
+ * - each effect has an `AbortSignal` that fires when its state is left;
+ * - nothing of Kubernetes or of a cloud is known: effects are named actors given from outside.
+ *
+ * @module
+ */
+import { assign, type DoneActorEvent, type ErrorActorEvent, fromPromise, setup } from "xstate";
+import { MAX_TIMER_MS } from "../core/clock.ts";
+import { decide } from "./decide.ts";
+import { type Decision, isEffect } from "./decision.ts";
+import type { DatabaseContext, DatabaseInput, EffectInput } from "./context.ts";
+import type { DatabaseEvent } from "./events.ts";
+import { initialKnowledge, type Knowledge, type Learned } from "./knowledge.ts";
+import { fail, learn, succeed } from "./learn.ts";
+import { retryDelayMs, StepError } from "./step_error.ts";
+import { type Effect, EFFECTS, MUTATING, type TopState } from "./vocabulary.ts";
+
+/** Choices of the same effect within a second before the machine makes itself wait. */
+const SPIN_LIMIT = 20;
+const SPIN_WINDOW_MS = 1_000;
+
+type EffectLogic = ReturnType<typeof notProvided>;
+
+function notProvided(effect: Effect) {
+  return fromPromise<Learned, EffectInput>(() =>
+    Promise.reject(new Error(`The effect "${effect}" was not provided`))
+  );
+}
+
+const setUp = setup({
+  types: {
+    context: {} as DatabaseContext,
+    input: {} as DatabaseInput,
+    events: {} as DatabaseEvent,
+  },
+  actors: Object.fromEntries(EFFECTS.map((e) => [e, notProvided(e)])) as Record<Effect, EffectLogic>,
+  actions: {
+    /** Chooses the next step. */
+    decide: assign(({ context }) => chooseStep(context)),
+    /** Takes in what an event says. */
+    learn: assign(({ context, event }) => ({ knowledge: learnEvent(context, event) })),
+    /** Takes in what an effect brought. */
+    succeed: assign(({ context, event }, { effect }: { effect: Effect }) => ({
+      knowledge: learnDone(context, effect, (event as unknown as DoneActorEvent<Learned>).output),
+    })),
+    /** Takes in what a failed effect brought, and when it may try again. */
+    fail: assign(({ context, event }, { effect }: { effect: Effect }) => ({
+      knowledge: learnError(context, effect, (event as unknown as ErrorActorEvent).error),
+    })),
+  },
+  guards: {
+    /** The decision belongs to this top-level state. */
+    belongsTo: ({ context }, { state }: { state: TopState }) => context.decision.state === state,
+    /** The decision is this step. */
+    chose: ({ context }, { step }: { step: Decision["step"] }) => context.decision.step === step,
+    /** The event brings a deletion that was not known: it wins over a read (rule 14). */
+    bringsDeletion: ({ context, event }) =>
+      event.type === "object.changed" && event.object.metadata.deletionTimestamp !== undefined &&
+      context.knowledge.object.metadata.deletionTimestamp === undefined,
+  },
+  delays: {
+    /** The decision's wait, lengthened by up to a tenth so that many do not fire together. */
+    rest: ({ context }) => {
+      const { waitMs } = context.decision;
+      return waitMs === undefined ? MAX_TIMER_MS : Math.ceil(waitMs * (1 + context.world.random.next() / 10));
+    },
+  },
+});
+
+function chooseStep(context: DatabaseContext): Partial<DatabaseContext> {
+  const { knowledge, world } = context;
+  const view = world.view(knowledge.object.metadata.uid);
+  const decision = decide(knowledge, view);
+  if (!isEffect(decision.step)) return { decision };
+  const { spin } = context;
+  if (spin.step !== decision.step || view.now - spin.since > SPIN_WINDOW_MS) {
+    return { decision, spin: { step: decision.step, count: 1, since: view.now } };
+  }
+  if (spin.count < SPIN_LIMIT) return { decision, spin: { ...spin, count: spin.count + 1 } };
+  return { decision: { ...decision, step: "wait", waitMs: SPIN_WINDOW_MS } };
+}
+
+function now(context: DatabaseContext): number {
+  return context.world.view(context.knowledge.object.metadata.uid).now;
+}
+
+function learnEvent(context: DatabaseContext, event: DatabaseEvent): Knowledge {
+  return learn(context.knowledge, factsOf(event, now(context)), now(context));
+}
+
+function factsOf(event: DatabaseEvent, at: number): Learned {
+  switch (event.type) {
+    case "object.changed":
+      return { object: event.object };
+    case "object.gone":
+      return { gone: true };
+    case "external.listed":
+      return {
+        observation: { kind: "present", database: event.database, sentAt: event.sentAt },
+        duplicates: event.duplicates,
+        unreadable: null,
+      };
+    case "external.unlisted":
+      return { unlistedAt: Math.min(event.sentAt, at), unreadable: null };
+    case "external.unreadable":
+      return { unreadable: { errorClass: event.errorClass, message: event.message } };
+    case "world.changed":
+      return {};
+  }
+}
+
+function learnDone(context: DatabaseContext, effect: Effect, facts: Learned): Knowledge {
+  return succeed(learn(context.knowledge, facts, now(context)), effect);
+}
+
+function learnError(context: DatabaseContext, effect: Effect, error: unknown): Knowledge {
+  const step = error instanceof StepError
+    ? error
+    : new StepError("bug", error instanceof Error ? error.message : String(error), { cause: error });
+  const known = learn(context.knowledge, step.learned, now(context));
+  const attempt = (known.attempts[effect] ?? 0) + 1;
+  return fail(known, {
+    effect,
+    state: context.decision.state,
+    errorClass: step.errorClass,
+    code: step.code,
+    message: step.message,
+    delayMs: retryDelayMs(effect, step.errorClass, attempt, step.retryAfterMs, context.world.random),
+  }, now(context));
+}
+
+const toDeciding = { target: "deciding", actions: "learn" } as const;
+const learnOnly = { actions: "learn" } as const;
+
+/** Every event is taken in; in a rest it also leads to a new decision. */
+const onRest = {
+  "object.changed": toDeciding,
+  "object.gone": toDeciding,
+  "external.listed": toDeciding,
+  "external.unlisted": toDeciding,
+  "external.unreadable": toDeciding,
+  "world.changed": { target: "deciding" },
+} as const;
+
+/** While an effect runs events are taken in and wait for its end. */
+const onWork = {
+  "object.changed": learnOnly,
+  "object.gone": learnOnly,
+  "external.listed": learnOnly,
+  "external.unlisted": learnOnly,
+  "external.unreadable": learnOnly,
+} as const;
+
+/** A read may be left for a deletion. */
+const onRead = {
+  ...onWork,
+  "object.changed": [{ guard: "bringsDeletion", ...toDeciding }, learnOnly],
+  "object.gone": toDeciding,
+} as const;
+
+const READS: ReadonlySet<Effect> = new Set<Effect>(["lookup", "observe", "confirm"]);
+
+function working<E extends Effect>(effect: E) {
+  return setUp.createStateConfig({
+    tags: MUTATING.has(effect) ? ["working", "mutating"] : ["working"],
+    invoke: {
+      src: effect,
+      input: ({ context, self }): EffectInput => ({
+        knowledge: context.knowledge,
+        decision: context.decision,
+        latest: () => (self.getSnapshot() as { context: DatabaseContext }).context.knowledge,
+      }),
+      onDone: { target: "deciding", actions: { type: "succeed", params: { effect } } },
+      onError: { target: "deciding", actions: { type: "fail", params: { effect } } },
+    },
+    on: READS.has(effect) ? onRead : onWork,
+  });
+}
+
+/** The effects that each top-level state may run. A decision outside this table is a defect; a test compares them. */
+export const STEPS = {
+  Pending: ["finalize", "lookup", "adopt", "reincarnate", "report"],
+  Creating: ["create", "record", "observe", "discard", "reincarnate", "report"],
+  Available: ["observe", "report"],
+  Drifted: ["modify", "observe", "confirm", "reincarnate", "report"],
+  Deleting: ["record", "lookup", "remove", "confirm", "retain", "release", "report"],
+} as const satisfies Record<Exclude<TopState, "Finalized">, readonly Effect[]>;
+
+/** The top-level states that each may lead to. Only a cluster restored from a backup leads out of Deleting again. */
+const NEXT = {
+  Pending: ["Creating", "Available", "Drifted", "Deleting", "Finalized"],
+  Creating: ["Pending", "Available", "Drifted", "Deleting", "Finalized"],
+  Available: ["Pending", "Creating", "Drifted", "Deleting", "Finalized"],
+  Drifted: ["Pending", "Creating", "Available", "Deleting", "Finalized"],
+  Deleting: ["Pending", "Creating", "Available", "Drifted", "Finalized"],
+} as const satisfies Record<Exclude<TopState, "Finalized">, readonly TopState[]>;
+
+/** One top-level state: the others it may go to, and the effects it may run. */
+function topState<const E extends Effect>(state: TopState, next: readonly TopState[], effects: readonly E[]) {
+  return setUp.createStateConfig({
+    initial: "deciding",
+    states: {
+      deciding: setUp.createStateConfig({
+        entry: "decide",
+        always: [
+          ...next.map((to) => ({
+            guard: { type: "belongsTo" as const, params: { state: to } },
+            target: `#database.${to}`,
+          })),
+          ...effects.map((effect) => ({
+            guard: { type: "chose" as const, params: { step: effect } },
+            target: effect,
+          })),
+          { guard: { type: "chose" as const, params: { step: "wait" as const } }, target: "waiting" },
+          { guard: { type: "chose" as const, params: { step: "backOff" as const } }, target: "backingOff" },
+          { target: "idle" },
+        ],
+      }),
+      idle: setUp.createStateConfig({ tags: ["rest"], on: onRest, after: { rest: "deciding" } }),
+      waiting: setUp.createStateConfig({ tags: ["rest"], on: onRest, after: { rest: "deciding" } }),
+      backingOff: setUp.createStateConfig({ tags: ["rest"], on: onRest, after: { rest: "deciding" } }),
+      ...(Object.fromEntries(effects.map((effect) => [effect, working(effect)])) as Record<
+        E,
+        ReturnType<typeof working<E>>
+      >),
+    },
+    meta: { state },
+  });
+}
+
+/** The machine. Its effects fail until they are provided. */
+export const databaseMachine = setUp.createMachine({
+  id: "database",
+  context: ({ input }) => {
+    const knowledge = initialKnowledge(
+      input.object,
+      input.world.view(input.object.metadata.uid).now,
+      input.kept,
+    );
+    const verdict = { status: "Unknown", reason: "Pending", message: "" } as const;
+    return {
+      knowledge,
+      world: input.world,
+      decision: { state: "Pending", step: "idle", ready: verdict, synced: verdict },
+      spin: { step: "", count: 0, since: 0 },
+    };
+  },
+  initial: "Pending",
+  states: {
+    Pending: topState("Pending", NEXT.Pending, STEPS.Pending),
+    Creating: topState("Creating", NEXT.Creating, STEPS.Creating),
+    Available: topState("Available", NEXT.Available, STEPS.Available),
+    Drifted: topState("Drifted", NEXT.Drifted, STEPS.Drifted),
+    Deleting: topState("Deleting", NEXT.Deleting, STEPS.Deleting),
+    Finalized: { type: "final" },
+  },
+  options: { maxIterations: 200 },
+});
+
+/** The machine's type, for what runs and draws it. */
+export type DatabaseMachine = typeof databaseMachine;

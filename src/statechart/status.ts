@@ -1,0 +1,116 @@
+/**
+ * The status that a decision gives the CR: pure, and without times, which the effect that writes it adds.
+ *
+ * @module
+ */
+import { ANNOTATION } from "../api/constants.ts";
+import type { Condition, ExternalDatabaseStatus } from "../api/schema.ts";
+import type { Decision, Verdict } from "./decision.ts";
+import { driftOf } from "./drift.ts";
+import { presentDatabase } from "./facts.ts";
+import type { Knowledge } from "./knowledge.ts";
+import { pendingRepairs } from "./repair.ts";
+import { normalise } from "./verdicts.ts";
+
+/** A condition without its time. */
+export type TimelessCondition = Omit<Condition, "lastTransitionTime">;
+/** A status without the times of its conditions. */
+export type TimelessStatus = Omit<ExternalDatabaseStatus, "conditions"> & {
+  readonly conditions: readonly TimelessCondition[];
+};
+
+/** The two conditions that the operator owns. */
+const OWN_CONDITIONS = ["Ready", "Synced"];
+
+/** What the status is to be under a decision. What is not known stays as it was (C5: the endpoint is kept). */
+export function statusOf(k: Knowledge, decision: Decision): TimelessStatus {
+  const { object } = k;
+  const before = object.status ?? {};
+  const generation = object.metadata.generation;
+  const database = presentDatabase(k);
+  const status: { -readonly [K in keyof TimelessStatus]: TimelessStatus[K] } = {
+    ...before,
+    state: decision.state,
+    observedGeneration: generation,
+    conditions: [
+      condition("Ready", decision.ready, generation),
+      condition("Synced", decision.synced, generation),
+    ],
+  };
+  if (database !== undefined && before.providerId === database.id) {
+    if (database.endpoint !== undefined) status.endpoint = database.endpoint;
+    status.providerState = database.providerState;
+    status.observed = { engine: database.engine, version: database.version, sizeGb: database.sizeGb };
+    if (database.state === "Available" && before.provisioningFailures !== undefined) {
+      delete status.provisioningFailures;
+    }
+    const repair = pendingRepairs(k.repair, driftOf(object.spec, database).change);
+    if (repair.length > 0) status.repair = [...repair];
+    else delete status.repair;
+  }
+  const asked = object.metadata.annotations?.[ANNOTATION.reconcile];
+  if (asked !== undefined && isAnswered(k)) status.lastHandledReconcile = asked;
+  const confirmed = object.metadata.annotations?.[ANNOTATION.confirmAbsence];
+  if (confirmed !== undefined && decision.synced.status === "True") {
+    status.lastHandledConfirmation = confirmed;
+  }
+  return status;
+}
+
+/** Whether the observation that was asked for was made (F3). */
+function isAnswered(k: Knowledge): boolean {
+  return k.refreshSince === undefined ||
+    (k.observation !== undefined && k.observation.sentAt >= k.refreshSince);
+}
+
+function condition(type: string, verdict: Verdict, generation: number): TimelessCondition {
+  return {
+    type,
+    status: verdict.status,
+    reason: verdict.reason,
+    message: normalise(verdict.message),
+    observedGeneration: generation,
+  };
+}
+
+/** Whether a status says something else than the CR's, times apart. */
+export function statusDiffers(before: ExternalDatabaseStatus | undefined, after: TimelessStatus): boolean {
+  return canonical(timeless(before ?? {})) !== canonical(after);
+}
+
+function timeless(status: ExternalDatabaseStatus): TimelessStatus {
+  const conditions = OWN_CONDITIONS.flatMap((type) => {
+    const found = status.conditions?.find((c) => c.type === type);
+    if (found === undefined) return [];
+    const { lastTransitionTime: _, ...rest } = found;
+    return [rest];
+  });
+  return { ...status, conditions };
+}
+
+/** Conditions with their times: a condition keeps its time while its status stays, as `metav1.Condition` asks. Those of others are kept. */
+export function withTimes(
+  before: ExternalDatabaseStatus | undefined,
+  after: readonly TimelessCondition[],
+  time: string,
+): Condition[] {
+  const known = before?.conditions ?? [];
+  const foreign = known.filter((c) => !OWN_CONDITIONS.includes(c.type));
+  const own = after.map((c): Condition => {
+    const same = known.find((k) => k.type === c.type);
+    return { ...c, lastTransitionTime: same?.status === c.status ? same.lastTransitionTime : time };
+  });
+  return [...own, ...foreign];
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(
+    value,
+    (_, v: unknown) =>
+      typeof v === "object" && v !== null && !Array.isArray(v)
+        ? Object.fromEntries(
+          Object.entries(v).filter(([, x]) => x !== undefined).toSorted(([a], [b]) => a < b ? -1 : 1),
+        )
+        : v,
+  );
+}

@@ -1,0 +1,144 @@
+/**
+ * What the conditions say: pure functions from knowledge to verdicts.
+ *
+ * @module
+ */
+import type { Verdict } from "./decision.ts";
+import { quote } from "./drift.ts";
+import { pollMs, presentDatabase } from "./facts.ts";
+import type { ExternalState, Failure, Knowledge } from "./knowledge.ts";
+import type { Reason } from "./vocabulary.ts";
+import type { View } from "./view.ts";
+
+/** `Ready` becomes Unknown after this many poll periods without a read (design.md). */
+export const UNREAD_PERIODS = 3;
+
+/** A verdict of status `False`. */
+export function no(reason: Reason, message: string): Verdict {
+  return { status: "False", reason, message };
+}
+
+/** A verdict of status `Unknown`. */
+export function unknown(reason: Reason, message: string): Verdict {
+  return { status: "Unknown", reason, message };
+}
+
+/** Whether a database can be used as it is; a change in progress or drift does not hinder. */
+export function isServing(database: ExternalState): boolean {
+  return database.endpoint !== undefined &&
+    (database.state === "Available" || database.state === "Modifying");
+}
+
+/** Whether so long nothing was read that what was last seen says nothing any more (C5). */
+export function isUnread(k: Knowledge, view: View): boolean {
+  return view.now - k.lastReadAt >= UNREAD_PERIODS * pollMs(k, view);
+}
+
+/** `Ready`: usable now; `otherwise` is said when the database is not. */
+export function readiness(k: Knowledge, view: View, otherwise: Verdict): Verdict {
+  const database = presentDatabase(k);
+  const last = lastReady(k);
+  if (database === undefined ? last?.status === "True" && k.observation === undefined : isServing(database)) {
+    if (isUnread(k, view)) {
+      return unknown(
+        "ProviderUnavailable",
+        "The provider has not answered for three poll periods; the endpoint is kept",
+      );
+    }
+    return database === undefined ? last as Verdict : {
+      status: "True",
+      reason: "Available",
+      message: `The database accepts connections at ${database.endpoint}`,
+    };
+  }
+  return otherwise;
+}
+
+/** The `Ready` condition as the CR carries it. */
+export function lastReady(k: Knowledge): Verdict | undefined {
+  const c = k.object.status?.conditions?.find((c) => c.type === "Ready");
+  return c && { status: c.status, reason: c.reason as Reason, message: c.message };
+}
+
+const EFFECT_WORDS = {
+  finalize: "writing the finalizer",
+  lookup: "looking for the database by its tags",
+  adopt: "adopting the database",
+  create: "creating the database",
+  record: "recording the database's id",
+  observe: "reading the database",
+  confirm: "confirming that the database is gone",
+  modify: "changing the database",
+  discard: "removing the failed database",
+  reincarnate: "preparing a new database",
+  remove: "deleting the database",
+  retain: "marking the database as retained",
+  release: "removing the finalizer",
+  report: "writing the status",
+} as const;
+
+/** The reason of a failed effect. */
+export function failureReason(failure: Failure): Reason {
+  if (failure.code === "DeletionProtected") return "DeletionProtected";
+  switch (failure.errorClass) {
+    case "taken":
+      return "Conflict";
+    case "throttled":
+      return "Throttled";
+    case "unauthorised":
+      return "Unauthorised";
+    case "bug":
+      return "ActorFailed";
+  }
+  const busy = failure.errorClass === "busy"; // no error state: its turn comes (Q4)
+  const cluster = failure.errorClass === "kubernetes" || failure.errorClass === "conflict";
+  switch (failure.effect) {
+    case "create":
+    case "adopt":
+      return cluster ? "Pending" : "CreateFailed";
+    case "record":
+      return "Creating";
+    case "modify":
+      return busy || cluster ? "Updating" : "UpdateFailed";
+    case "discard":
+    case "remove":
+    case "retain":
+      return busy || cluster ? "Deleting" : "DeleteFailed";
+    default:
+      return cluster ? "Pending" : "ProviderUnavailable";
+  }
+}
+
+/** What a failed effect says, with its back-off step (L4). */
+export function failureVerdict(failure: Failure): Verdict {
+  const reason = failureReason(failure);
+  const what = EFFECT_WORDS[failure.effect];
+  const step = Math.min(failure.attempt, 9);
+  const message = `Failed ${what}: ${normalise(failure.message)} (retry step ${step}${
+    step === 9 ? " or later" : ""
+  })`;
+  const read = failure.effect === "lookup" || failure.effect === "observe" || failure.effect === "confirm";
+  return read || failure.errorClass === "kubernetes" || failure.errorClass === "conflict"
+    ? unknown(reason, message)
+    : no(reason, message);
+}
+
+/**
+ * Takes out of a message what differs from try to try (request ids, times, durations), so that a status is
+ * rewritten only when its meaning changes (L4), and what would break a line.
+ */
+export function normalise(message: string): string {
+  return message
+    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi, "…")
+    .replace(/\b\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)\b/g, "…")
+    .replace(/\b(request[ -]?id)\b["':= ]*[\w-]+/gi, "$1 …")
+    .replace(/\b(in|after|within) \d+(\.\d+)? ?(ms|s|seconds?)\b/gi, "$1 …")
+    // deno-lint-ignore no-control-regex
+    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ")
+    .slice(0, 512);
+}
+
+/** `db-1 ("orders")`: an external database for people. */
+export function nameOf(database: ExternalState): string {
+  return quote(database.id);
+}
