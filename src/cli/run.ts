@@ -1,0 +1,83 @@
+/**
+ * Runs one command: parses, loads the command's own code alone, and turns what happens into an exit code.
+ *
+ * @module
+ */
+import project from "../../deno.json" with { type: "json" };
+import { systemClock } from "../core/clock.ts";
+import { systemRandom } from "../core/random.ts";
+import { createLogger, stdoutWriter } from "../server/logger.ts";
+import { describeFailure } from "./failure.ts";
+import type { Invocation } from "./flags.ts";
+import { EXIT_USAGE, parseCommandLine } from "./flags.ts";
+import type { LogOptions } from "./options.ts";
+import { untilSignal } from "./signals.ts";
+
+/** Exit code of a command that failed. */
+export const EXIT_FAILED = 1;
+
+/** Runs what `args` ask for and resolves with the exit code: 0, 1 (failed) or 2 (wrong command line). */
+export async function run(args: readonly string[]): Promise<number> {
+  try {
+    const inPod = Deno.env.get("KUBERNETES_SERVICE_HOST") !== undefined;
+    const invocation = await parseCommandLine(args, { inPod, version: project.version });
+    if (invocation.command === "usage") {
+      await print(Deno.stderr, invocation.text);
+      return EXIT_USAGE;
+    }
+    await dispatch(invocation);
+    return 0;
+  } catch (error) {
+    await print(Deno.stderr, `error: ${describeFailure(error)}\n`);
+    return EXIT_FAILED;
+  }
+}
+
+/** Commands are imported when they run: `statechart` does not pay for the Kubernetes client. */
+async function dispatch(invocation: Exclude<Invocation, { command: "usage" }>): Promise<void> {
+  switch (invocation.command) {
+    case "help":
+      return await print(Deno.stdout, invocation.text);
+    case "statechart": {
+      const { drawStatechart } = await import("./statechart.ts");
+      return await print(Deno.stdout, await drawStatechart(invocation.options));
+    }
+    case "start": {
+      const { runStart } = await import("./start.ts");
+      const log = logger(invocation.options);
+      return await untilSignal((signal) => runStart(invocation.options, { ...AMBIENT, log, signal }));
+    }
+    case "demo": {
+      const { runDemo } = await import("./demo.ts");
+      const log = logger(invocation.options);
+      const say = (text: string) => print(Deno.stdout, text);
+      return await untilSignal((signal) => runDemo(invocation.options, { ...AMBIENT, log, signal, say }));
+    }
+    case "cloud": {
+      const { runCloud } = await import("./cloud.ts");
+      const log = logger({ logFormat: "text", logLevel: "info" });
+      return await untilSignal((signal) => runCloud(invocation.options, { ...AMBIENT, log, signal }));
+    }
+  }
+}
+
+const AMBIENT = { clock: systemClock, random: systemRandom } as const;
+
+function logger(options: LogOptions) {
+  return createLogger({
+    format: options.logFormat,
+    level: options.logLevel,
+    clock: systemClock,
+    write: stdoutWriter(),
+  });
+}
+
+/** Writes all of `text`; a reader that has gone (`| head`) is no failure. */
+async function print(to: typeof Deno.stdout | typeof Deno.stderr, text: string): Promise<void> {
+  const bytes = new TextEncoder().encode(text);
+  try {
+    for (let at = 0; at < bytes.length;) at += await to.write(bytes.subarray(at));
+  } catch (error) {
+    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+  }
+}
