@@ -16,10 +16,10 @@
  * @module
  */
 import { z } from "zod";
+import { readBounded } from "./bodies.ts";
 import type { ConsoleEdit, SimulatedCloud } from "./cloud.ts";
 import type { FaultRule } from "./faults.ts";
 import type { Effect } from "./ledger.ts";
-import { readBounded } from "./server.ts";
 import type { CloudSettings } from "./settings.ts";
 import { RefusalError, type Verb, VERBS } from "./types.ts";
 

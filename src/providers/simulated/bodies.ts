@@ -1,11 +1,14 @@
 /**
- * What the cloud takes in the bodies of a create and a modify.
+ * Bodies of requests: how much of them is read, and what the cloud takes in a create and a modify.
  *
  * @module
  */
 import { z } from "zod";
 import { invalid } from "./store.ts";
 import type { CreateBody, ModifyBody } from "./types.ts";
+
+/** Largest request body that is read, in bytes. */
+const MAX_BODY = 1_000_000;
 
 const key = z.string().min(1).max(128);
 const version = z.string().regex(/^[0-9A-Za-z][0-9A-Za-z._+-]{0,62}$/);
@@ -60,4 +63,18 @@ export function fingerprint(body: CreateBody): string {
     body.masterUsername ?? null,
     body.masterPassword ?? null,
   ]);
+}
+
+/** The body as text. Throws 400 when it is too large. */
+export async function readBounded(request: Request): Promise<string> {
+  if (request.body === null) return "";
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  for await (const chunk of request.body) {
+    size += chunk.byteLength;
+    if (size > MAX_BODY) throw invalid(`The body is larger than ${MAX_BODY} bytes`);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
 }

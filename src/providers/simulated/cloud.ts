@@ -15,7 +15,7 @@ import { sleep } from "../../core/wait.ts";
 import { type Fault, type FaultContext, Faults, REFUSALS } from "./faults.ts";
 import { type CallEntry, Ledger } from "./ledger.ts";
 import { type Applied, CloudModel } from "./model.ts";
-import { type CloudSettings, DEFAULT_SETTINGS } from "./settings.ts";
+import { checkSetting, type CloudSettings, DEFAULT_SETTINGS } from "./settings.ts";
 import { dumpState, loadState } from "./state.ts";
 import { view } from "./store.ts";
 import { Timeline } from "./timeline.ts";
@@ -71,11 +71,12 @@ export class SimulatedCloud {
     return this.#ledger;
   }
 
-  /** Changes knobs. */
+  /** Changes knobs. Throws when one is unknown or its value makes no sense. */
   configure(settings: Partial<CloudSettings>): void {
     for (const [key, value] of Object.entries(settings)) {
-      if (!(key in DEFAULT_SETTINGS)) throw new Error(`Configuring the cloud: there is no setting "${key}"`);
-      if (value !== undefined) Object.assign(this.settings, { [key]: value });
+      if (value === undefined) continue;
+      checkSetting(key, value);
+      Object.assign(this.settings, { [key]: value });
     }
   }
 
@@ -305,6 +306,12 @@ export class SimulatedCloud {
     const record = this.#model.store.get(id);
     if (record === undefined) throw new Error(`Changing a database by hand: there is no "${id}"`);
     return record;
+  }
+
+  /** Differs when {@linkcode dump} would. */
+  get revision(): number {
+    this.advance();
+    return this.#model.revision;
   }
 
   /** Everything that the cloud knows, as text: databases, tokens, snapshots, and what is still to happen. */

@@ -59,11 +59,14 @@ export class CloudModel {
   readonly tokens = new Map<string, TokenRecord>();
   readonly snapshots: SnapshotRecord[] = [];
   seq = 0;
+  /** Rises with everything that is worth keeping on disk. */
+  revision = 0;
 
   constructor(private readonly parts: ModelParts) {}
 
   /** Applies one call; a refusal is an answer too. */
   apply(call: CloudCall, context: CallContext): Applied {
+    if (call.verb === "create" || call.verb === "modify" || call.verb === "delete") this.revision++;
     try {
       switch (call.verb) {
         case "info":
@@ -268,6 +271,7 @@ export class CloudModel {
   finish(job: Exclude<Job, { kind: "call" }>): void {
     const record = this.store.get(job.id);
     if (record === undefined) return;
+    this.revision++;
     if ("op" in job && job.op !== record.op) return; // a person at the console was faster
     const { settings, timeline, wall } = this.parts;
     switch (job.kind) {
@@ -324,6 +328,7 @@ export class CloudModel {
     caller?: string,
     clientToken?: string,
   ): void {
+    this.revision++;
     const { id, account } = record;
     const uid = record.tags[TAG.uid];
     this.parts.ledger.effect({

@@ -19,9 +19,9 @@ export interface SimulatedProviderOptions {
   /** The caller's clock. */
   readonly clock: Clock;
   /** Longest wait for an answer, in milliseconds. @default 30_000 */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** Who calls, for the cloud's ledger. */
-  readonly caller?: string;
+  readonly caller?: string | undefined;
 }
 
 /** Makes a provider that calls `cloud` directly. */

@@ -4,13 +4,11 @@
  * @module
  */
 import { handleAdmin } from "./admin.ts";
+import { readBounded } from "./bodies.ts";
 import type { SimulatedCloud } from "./cloud.ts";
 import type { CloudAnswer, CloudCall } from "./types.ts";
 import { ConnectionLostError, RefusalError } from "./types.ts";
 import { invalid, notFound } from "./store.ts";
-
-/** Largest request body that is read, in bytes. */
-const MAX_BODY = 1_000_000;
 
 /** What {@linkcode createCloudHandler} takes beside the cloud. */
 export interface CloudHandlerOptions {
@@ -20,16 +18,20 @@ export interface CloudHandlerOptions {
   readonly admin?: boolean;
 }
 
+/** Answers one request; `signal` says that nobody waits for the answer any more. */
+export type CloudHandler = (request: Request, signal?: AbortSignal) => Promise<Response>;
+
 /**
  * Makes the cloud's request handler. It rejects with {@linkcode ConnectionLostError} when the answer is to be lost and
- * with the request's abort reason when the client went; {@linkcode serveCloud} breaks the connection then.
+ * with the signal's reason when that aborts; {@linkcode serveCloud} breaks the connection then. The request's own
+ * signal is not asked: under `Deno.serve` it aborts after every answer.
  */
 export function createCloudHandler(
   cloud: SimulatedCloud,
   options: CloudHandlerOptions = {},
-): (request: Request) => Promise<Response> {
+): CloudHandler {
   const { tokens, admin = true } = options;
-  return async (request) => {
+  return async (request, signal) => {
     const url = new URL(request.url);
     if (admin && url.pathname.startsWith("/admin/")) return await handleAdmin(cloud, request, url);
     try {
@@ -40,7 +42,7 @@ export function createCloudHandler(
       }
       const call = await readCall(request, url);
       const caller = request.headers.get("x-caller") ?? undefined;
-      return toResponse(await cloud.call(call, { signal: request.signal, caller }));
+      return toResponse(await cloud.call(call, { signal, caller }));
     } catch (error) {
       if (!(error instanceof RefusalError)) throw error;
       return toResponse({ status: error.refusal.status, refusal: error.refusal });
@@ -106,20 +108,6 @@ async function readBody<T>(request: Request): Promise<T> {
   }
 }
 
-/** The body as text. Throws 400 when it is too large. */
-export async function readBounded(request: Request): Promise<string> {
-  if (request.body === null) return "";
-  const decoder = new TextDecoder();
-  let text = "";
-  let size = 0;
-  for await (const chunk of request.body) {
-    size += chunk.byteLength;
-    if (size > MAX_BODY) throw invalid(`The body is larger than ${MAX_BODY} bytes`);
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
-}
-
 function toResponse(answer: CloudAnswer): Response {
   const { status, refusal } = answer;
   if (refusal === undefined) return Response.json(answer.body, { status });
@@ -135,14 +123,15 @@ function toResponse(answer: CloudAnswer): Response {
  * with a `TypeError`, as the platform's does.
  */
 export function createCloudFetch(
-  handler: (request: Request) => Promise<Response>,
-): (input: string | URL | Request, init?: RequestInit) => Promise<Response> {
-  return async (input, init) => {
-    const request = new Request(input, init);
+  handler: CloudHandler,
+): (url: string, init: RequestInit) => Promise<Response> {
+  return async (url, init) => {
+    const signal = init.signal ?? undefined;
+    signal?.throwIfAborted();
     try {
-      return await handler(request);
+      return await handler(new Request(url, init), signal);
     } catch (cause) {
-      if (request.signal.aborted) throw request.signal.reason;
+      if (signal?.aborted) throw signal.reason;
       if (cause instanceof ConnectionLostError) throw new TypeError(cause.message, { cause });
       throw cause;
     }
@@ -163,7 +152,7 @@ export interface ServeCloudOptions extends CloudHandlerOptions {
 export interface CloudServer {
   /** Base URL, such as `http://127.0.0.1:8081`, without a slash at the end. */
   readonly url: string;
-  /** Stops at once; calls in flight break. */
+  /** Stops; calls in flight break. */
   close(): Promise<void>;
 }
 
@@ -171,12 +160,12 @@ export interface CloudServer {
 export function serveCloud(cloud: SimulatedCloud, options: ServeCloudOptions = {}): CloudServer {
   const { hostname = "127.0.0.1", port = 0, onError } = options;
   const handler = createCloudHandler(cloud, options);
-  const abort = new AbortController();
-  const server = Deno.serve({ hostname, port, signal: abort.signal, onListen: () => {} }, async (request) => {
+  const closed = new AbortController();
+  const server = Deno.serve({ hostname, port, onListen: () => {} }, async (request) => {
     try {
-      return await handler(request);
+      return await handler(request, closed.signal);
     } catch (error) {
-      const lost = error instanceof ConnectionLostError || request.signal.aborted;
+      const lost = error instanceof ConnectionLostError || closed.signal.aborted;
       if (!lost) onError?.(error);
       return lost ? broken() : Response.json(INTERNAL_ERROR, { status: 500 });
     }
@@ -185,20 +174,22 @@ export function serveCloud(cloud: SimulatedCloud, options: ServeCloudOptions = {
   return {
     url: `http://${host}:${server.addr.port}`,
     async close() {
-      abort.abort();
-      await server.finished;
+      closed.abort();
+      await server.shutdown();
     },
   };
 }
 
 const INTERNAL_ERROR = { error: { code: "InternalError", message: "Internal error" } };
 
-/** An answer that breaks off before its first byte of body: as near to a cut connection as the platform's server comes. */
+/**
+ * An answer that breaks off before its first byte of body: as near to a cut connection as the platform's server
+ * comes. It promises more than it sends; a stream that errors would do the same and be logged by the platform.
+ */
 function broken(): Response {
-  const body = new ReadableStream({
-    start(controller) {
-      controller.error(new ConnectionLostError("The connection broke"));
-    },
+  const body = new ReadableStream({ start: (controller) => controller.close() });
+  return new Response(body, {
+    status: 200,
+    headers: { "content-type": "application/json", "content-length": "1" },
   });
-  return new Response(body, { status: 200, headers: { "content-type": "application/json" } });
 }

@@ -89,3 +89,27 @@ export const DEFAULT_SETTINGS: Readonly<CloudSettings> = {
   showPending: false,
   shiftingPages: false,
 };
+
+const CHANCES: ReadonlySet<string> = new Set([
+  "loseAnswers",
+  "failBefore",
+  "failAfter",
+  "lateEffects",
+  "provisionFailures",
+]);
+
+/** Throws unless `value` may be the setting `key`: the right type, no negative number, chances at most 1. */
+export function checkSetting(key: string, value: unknown): void {
+  const wrong = (what: string) => new Error(`Configuring the cloud: the setting "${key}" ${what}`);
+  if (!Object.hasOwn(DEFAULT_SETTINGS, key)) throw wrong("does not exist");
+  const example = (DEFAULT_SETTINGS as unknown as Record<string, unknown>)[key];
+  if (example === null) return; // engines, minorVersion: null or something of their own
+  if (Array.isArray(example) ? !Array.isArray(value) : typeof value !== typeof example) {
+    throw wrong(
+      `must be a ${Array.isArray(example) ? "list" : typeof example}, not ${JSON.stringify(value)}`,
+    );
+  }
+  if (typeof value !== "number") return;
+  if (!(value >= 0)) throw wrong(`must not be ${value}`);
+  if (CHANCES.has(key) && value > 1) throw wrong(`is a chance between 0 and 1, not ${value}`);
+}

@@ -1,0 +1,66 @@
+/**
+ * From the name in `--provider` to a provider.
+ *
+ * @module
+ */
+import type { Clock } from "../core/clock.ts";
+import type { Random } from "../core/random.ts";
+import { createHttpProvider } from "./http.ts";
+import type { DatabaseProvider } from "./port.ts";
+import { SimulatedCloud } from "./simulated/cloud.ts";
+import { createSimulatedProvider } from "./simulated/provider.ts";
+import type { Fetch } from "./transport.ts";
+
+/** The names that `--provider` takes. */
+export const PROVIDER_NAMES = ["simulated", "http", "postgres", "aws-rds"] as const;
+
+/** One of {@linkcode PROVIDER_NAMES}. */
+export type ProviderName = typeof PROVIDER_NAMES[number];
+
+/** What providers are made of. A provider takes what it needs and ignores the rest. */
+export interface ProviderOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** `--cloud-url`, for `http`. */
+  readonly cloudUrl?: string | undefined;
+  /** `--cloud-token-file`, for `http`. */
+  readonly cloudTokenFile?: string | undefined;
+  /** Longest wait for an answer, in milliseconds. @default 30_000 */
+  readonly timeoutMs?: number | undefined;
+  /** For `http`. @default `createTransport()` */
+  readonly fetch?: Fetch | undefined;
+  /** For `simulated`. @default a new cloud with its default settings */
+  readonly cloud?: SimulatedCloud | undefined;
+  /** Who calls, for the cloud's log. */
+  readonly caller?: string | undefined;
+}
+
+/** Makes the provider `name`. Throws when it is unknown, not in this build, or lacks what it needs. */
+export function createProvider(name: string, options: ProviderOptions): DatabaseProvider {
+  const { clock, random, timeoutMs, caller } = options;
+  switch (name) {
+    case "simulated":
+      return createSimulatedProvider(options.cloud ?? new SimulatedCloud({ clock, random }), {
+        clock,
+        timeoutMs,
+        caller,
+      });
+    case "http":
+      if (options.cloudUrl === undefined) throw new Error("Choosing the provider: http needs --cloud-url");
+      return createHttpProvider({
+        url: options.cloudUrl,
+        clock,
+        tokenFile: options.cloudTokenFile,
+        fetch: options.fetch,
+        timeoutMs,
+        caller,
+      });
+    case "postgres":
+    case "aws-rds":
+      throw new Error(`Choosing the provider: "${name}" is not in this build; there are simulated and http`);
+    default:
+      throw new Error(
+        `Choosing the provider: there is no "${name}"; there are ${PROVIDER_NAMES.slice(0, 2).join(" and ")}`,
+      );
+  }
+}

@@ -1,0 +1,352 @@
+/**
+ * What every provider must do, whatever is behind it.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertInstanceOf } from "@std/assert";
+import type { CreateRequest, Database, DatabaseProvider } from "../../../src/providers/port.ts";
+import { ProviderError, type ProviderErrorClass } from "../../../src/providers/port.ts";
+
+/** A provider with a cloud behind it, new for each test. */
+export interface ContractStage {
+  readonly provider: DatabaseProvider;
+  /** Mutating requests that reached the cloud so far. */
+  mutations(): number;
+  /** Makes every later answer come this late, in milliseconds. */
+  slow(ms: number): void;
+  /** Calls `fn` whenever a request is handed to the transport. Absent: cannot be seen here. */
+  readonly onSend?: ((fn: () => void) => void) | undefined;
+  close(): Promise<void>;
+}
+
+/** Longest wait for a condition, in milliseconds. */
+const PATIENCE_MS = 15_000;
+
+const NEVER = new AbortController().signal;
+const CALL = { signal: NEVER };
+const STATES = ["Provisioning", "Available", "Modifying", "Deleting", "Failed"];
+
+let count = 0;
+
+function request(change: Partial<CreateRequest> = {}): CreateRequest {
+  const uid = `uid-${++count}`;
+  const tags = { "db.my.domain/uid": uid, "kubernetes.io/cr-name": "orders" };
+  return {
+    name: "orders",
+    engine: "postgres",
+    version: "14.2",
+    sizeGb: 20,
+    tags,
+    clientToken: `${uid}-1`,
+    ...change,
+  };
+}
+
+/** Awaits until `look` gives something. */
+async function eventually<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
+  const end = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (performance.now() > end) throw new Error(`Waiting for ${what}: not within ${PATIENCE_MS} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+function inState(provider: DatabaseProvider, id: string, state: string): Promise<Database> {
+  return eventually(`${id} to be ${state}`, async () => {
+    const database = await provider.get(id, CALL);
+    return database.state === state ? database : undefined;
+  });
+}
+
+/** The error of a call that must fail, checked for what holds of every error. */
+async function failure(promise: Promise<unknown>): Promise<ProviderError> {
+  let error: unknown;
+  try {
+    await promise;
+  } catch (e) {
+    error = e;
+  }
+  assertInstanceOf(error, ProviderError);
+  assert(error.message.length > 0 && error.message.length <= 512, error.message);
+  // deno-lint-ignore no-control-regex -- none may be there
+  assert(!/[\u0000-\u001f\u007f]/.test(error.message), error.message);
+  return error;
+}
+
+async function classOf(promise: Promise<unknown>): Promise<ProviderErrorClass> {
+  return (await failure(promise)).errorClass;
+}
+
+async function created(provider: DatabaseProvider, change: Partial<CreateRequest> = {}): Promise<Database> {
+  const made = await provider.create(request(change), CALL);
+  return await inState(provider, made.id, "Available");
+}
+
+async function idsByTags(
+  provider: DatabaseProvider,
+  tags: Record<string, string>,
+  limit = 100,
+): Promise<string[]> {
+  const ids: string[] = [];
+  let pageToken: string | undefined;
+  for (let pages = 0; pages < 1_000; pages++) {
+    const page = await provider.list({ ...CALL, tags, limit, pageToken });
+    assert(page.items.length <= limit);
+    ids.push(...page.items.map((d) => d.id));
+    if (page.nextPageToken === undefined) return ids;
+    pageToken = page.nextPageToken;
+  }
+  throw new Error("Listing databases: the pages do not end");
+}
+
+/** Registers the tests for one provider. */
+export function providerContract(name: string, make: () => Promise<ContractStage> | ContractStage): void {
+  const test = (title: string, body: (stage: ContractStage) => Promise<void>) =>
+    Deno.test(`${name}: ${title}`, async () => {
+      const stage = await make();
+      try {
+        await body(stage);
+      } finally {
+        await stage.close();
+      }
+    });
+
+  test("says what its account promises", async ({ provider }) => {
+    const info = await provider.info(CALL);
+    assert(info.readLagSeconds >= 0 && info.effectBoundSeconds >= 0);
+    assert(info.account === undefined || info.account.length > 0);
+  });
+
+  test("creates, shows, changes and deletes a database", async ({ provider }) => {
+    const wanted = request();
+    const made = await provider.create(wanted, CALL);
+    assert(STATES.includes(made.state));
+    const { id } = made;
+    const ready = await inState(provider, id, "Available");
+    const { engine, version, sizeGb, tags } = ready;
+    assertEquals([ready.name, engine, version, sizeGb], [
+      wanted.name,
+      wanted.engine,
+      wanted.version,
+      wanted.sizeGb,
+    ]);
+    assertEquals(tags, wanted.tags);
+    assert(/^\S+:\d+$/.test(ready.endpoint ?? ""), ready.endpoint);
+    assert(!Number.isNaN(Date.parse(ready.createdAt)));
+    assertEquals((await provider.modify(id, { sizeGb: 30, version: "15.1" }, CALL)).id, id);
+    const changed = await eventually("the change", async () => {
+      const now = await provider.get(id, CALL);
+      return now.state === "Available" && now.sizeGb === 30 ? now : undefined;
+    });
+    assertEquals([changed.version, changed.tags, changed.engine], ["15.1", wanted.tags, "postgres"]);
+    await provider.delete(id, CALL);
+    await eventually("absence", async () => {
+      try {
+        assertEquals((await provider.get(id, CALL)).state, "Deleting");
+        return undefined;
+      } catch (error) {
+        assertInstanceOf(error, ProviderError);
+        assertEquals(error.errorClass, "absent");
+        return true;
+      }
+    });
+  });
+
+  test("reads its own writes", async ({ provider }) => {
+    const { id } = await provider.create(request(), CALL);
+    assertEquals((await provider.get(id, CALL)).id, id);
+    await inState(provider, id, "Available");
+    await provider.modify(id, { tags: { extra: "1" } }, CALL);
+    assertEquals((await provider.get(id, CALL)).tags["extra"], "1");
+    await provider.delete(id, CALL);
+    const after = await provider.get(id, CALL).then((d) => d.state, (e: ProviderError) => e.errorClass);
+    assert(after === "Deleting" || after === "absent", after);
+  });
+
+  test("merges tags by key, removes by null, and stays Available", async ({ provider }) => {
+    const { id, tags } = await created(provider);
+    const answer = await provider.modify(id, { tags: { a: "1", "kubernetes.io/cr-name": null } }, CALL);
+    assertEquals(answer.state, "Available");
+    assertEquals((await provider.get(id, CALL)).tags, {
+      "db.my.domain/uid": tags["db.my.domain/uid"]!,
+      a: "1",
+    });
+  });
+
+  test("finds by all tags and by nothing else, with any characters in them", async ({ provider }) => {
+    const odd = { k: "a=b&c d/é%41+?#", t: "x" };
+    const first = await created(provider, { tags: odd });
+    await created(provider, { tags: { ...odd, t: "y" } });
+    await created(provider, { tags: {} });
+    await eventually(
+      "the list",
+      async () => (await idsByTags(provider, { t: "y" })).length === 1 || undefined,
+    );
+    assertEquals(await idsByTags(provider, odd), [first.id]);
+    assertEquals(await idsByTags(provider, { k: "a=b" }), []);
+    assertEquals((await idsByTags(provider, { k: odd.k })).length, 2);
+  });
+
+  test("pages are complete and without repeats", async ({ provider }) => {
+    const made: string[] = [];
+    for (let i = 0; i < 7; i++) {
+      made.push((await provider.create(request({ tags: { group: "g" } }), CALL)).id);
+    }
+    await eventually("all to be listed", async () => {
+      return (await idsByTags(provider, { group: "g" })).length === 7 || undefined;
+    });
+    for (const limit of [1, 3, 7, 100]) {
+      assertEquals((await idsByTags(provider, { group: "g" }, limit)).sort(), [...made].sort());
+    }
+  });
+
+  test("a repeated create gives the first database where tokens are known, else another", async ({ provider }) => {
+    const { clientTokens } = await provider.info(CALL);
+    const wanted = request();
+    const first = await provider.create(wanted, CALL);
+    const second = await provider.create(wanted, CALL);
+    assertEquals(second.id === first.id, clientTokens);
+    if (!clientTokens) return;
+    assertEquals(await classOf(provider.create({ ...wanted, sizeGb: 21 }, CALL)), "exists");
+    await inState(provider, first.id, "Available");
+    await provider.delete(first.id, CALL);
+    const late = await provider.create(wanted, CALL).then((d) => d.id, (e: ProviderError) => e.errorClass);
+    assert(late === first.id || late === "exists", late);
+  });
+
+  test("never gives an id twice", async ({ provider }) => {
+    const ids = new Set<string>();
+    for (let i = 0; i < 3; i++) {
+      const { id } = await created(provider);
+      assert(!ids.has(id));
+      ids.add(id);
+      await provider.delete(id, CALL);
+      await eventually("absence", async () => {
+        const state = await provider.get(id, CALL).then(() => "there", (e: ProviderError) => e.errorClass);
+        return state === "absent" || undefined;
+      });
+    }
+  });
+
+  test("says absent of what is not there, and of nothing else", async ({ provider }) => {
+    const { id } = await created(provider);
+    for (const unknown of ["db-unknown", "a/b", "%2F", "ü ?#&", `${id}x`, id.slice(0, -1)]) {
+      assertEquals(await classOf(provider.get(unknown, CALL)), "absent", unknown);
+      assertEquals(await classOf(provider.modify(unknown, { sizeGb: 50 }, CALL)), "absent", unknown);
+      assertEquals(await classOf(provider.delete(unknown, CALL)), "absent", unknown);
+    }
+    for (const impossible of ["", ".", ".."]) {
+      const classes = ["rejected", "absent"];
+      assert(classes.includes(await classOf(provider.get(impossible, CALL))));
+      assert(classes.includes(await classOf(provider.modify(impossible, { sizeGb: 50 }, CALL))));
+      assert(classes.includes(await classOf(provider.delete(impossible, CALL))));
+    }
+    assertEquals((await provider.list({ ...CALL, tags: { no: "such" } })).items, []);
+    assertEquals((await provider.get(id, CALL)).sizeGb, 20);
+  });
+
+  test("says busy while an operation goes on", async ({ provider }) => {
+    const { id } = await provider.create(request(), CALL);
+    const change = classOf(provider.modify(id, { sizeGb: 50 }, CALL));
+    const removal = classOf(provider.delete(id, CALL));
+    assertEquals(await Promise.all([change, removal]), ["busy", "busy"]);
+    await inState(provider, id, "Available");
+    await provider.modify(id, { sizeGb: 50 }, CALL);
+    assertEquals(await classOf(provider.modify(id, { sizeGb: 60 }, CALL)), "busy");
+  });
+
+  test("accepts a delete again while it goes on", async ({ provider }) => {
+    const { id } = await created(provider);
+    await provider.delete(id, CALL);
+    await provider.delete(id, CALL);
+  });
+
+  test("says rejected of what can never be", async ({ provider }) => {
+    const { id } = await created(provider);
+    assertEquals(await classOf(provider.modify(id, { sizeGb: 10 }, CALL)), "rejected");
+    assertEquals(await classOf(provider.create(request({ sizeGb: -1 }), CALL)), "rejected");
+    assertEquals((await provider.get(id, CALL)).sizeGb, 20);
+  });
+
+  test("calls beforeSend once per mutation, in the tick that sends, and never for reads", async (stage) => {
+    const { provider } = stage;
+    let told = 0;
+    let fresh = false;
+    const sentFresh: boolean[] = [];
+    stage.onSend?.(() => sentFresh.push(fresh));
+    const beforeSend = () => {
+      told++;
+      fresh = true;
+      queueMicrotask(() => {
+        fresh = false;
+      });
+    };
+    const call = { ...CALL, beforeSend };
+    const { id } = await provider.create(request(), call);
+    assertEquals(told, 1);
+    await inState(provider, id, "Available");
+    assertEquals(told, 1);
+    if (stage.onSend !== undefined) assertEquals(sentFresh[0], true);
+    sentFresh.length = 0;
+    await provider.modify(id, { tags: { a: "1" } }, call);
+    await provider.delete(id, call);
+    assertEquals(told, 3);
+    if (stage.onSend !== undefined) assertEquals(sentFresh, [true, true]);
+  });
+
+  test("sends nothing when beforeSend throws, and rethrows it unchanged", async (stage) => {
+    const { provider } = stage;
+    const { id } = await created(provider);
+    const before = stage.mutations();
+    const fence = new Error("Not the leader");
+    const call = {
+      ...CALL,
+      beforeSend: () => {
+        throw fence;
+      },
+    };
+    const calls = [
+      () => provider.create(request({ tags: { fenced: "yes" } }), call),
+      () => provider.modify(id, { sizeGb: 99 }, call),
+      () => provider.delete(id, call),
+    ];
+    for (const send of calls) assertEquals(await send().then(() => "sent", (e) => e), fence);
+    assertEquals(stage.mutations(), before);
+    assertEquals((await provider.get(id, CALL)).sizeGb, 20);
+  });
+
+  test("sends nothing under a signal that is already aborted", async (stage) => {
+    const { provider } = stage;
+    const { id } = await created(provider);
+    const before = stage.mutations();
+    const call = { signal: AbortSignal.abort() };
+    const classes: ProviderErrorClass[] = ["retryable", "unknown"];
+    assert(classes.includes(await classOf(provider.create(request(), call))));
+    assert(classes.includes(await classOf(provider.modify(id, { sizeGb: 99 }, call))));
+    assert(classes.includes(await classOf(provider.delete(id, call))));
+    assertEquals(await classOf(provider.get(id, call)), "retryable");
+    assertEquals(await classOf(provider.list({ ...call, tags: {} })), "retryable");
+    assertEquals(stage.mutations(), before);
+  });
+
+  test("says unknown of a mutation that is given up, retryable of a read", async (stage) => {
+    const { provider } = stage;
+    const { id } = await created(provider);
+    stage.slow(5_000);
+    const abort = new AbortController();
+    const call = { signal: abort.signal };
+    const all = Promise.all([
+      classOf(provider.create(request(), call)),
+      classOf(provider.modify(id, { sizeGb: 99 }, call)),
+      classOf(provider.delete(id, call)),
+      classOf(provider.get(id, call)),
+      classOf(provider.list({ ...call, tags: {} })),
+      classOf(provider.info(call)),
+    ]);
+    await new Promise((resolve) => setTimeout(resolve, 50)); // so that they are on their way
+    abort.abort();
+    assertEquals(await all, ["unknown", "unknown", "unknown", "retryable", "retryable", "retryable"]);
+  });
+}
