@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { until } from "./await.ts";
 import { makeCertificates } from "./certificates.ts";
 import { endBackground, freePorts, guard, must, type Output, run, startBackground } from "./process.ts";
 
@@ -286,14 +287,15 @@ export async function freshNamespace(kube: Kube, prefix = "test"): Promise<strin
   const body = await answer.json();
   if (!answer.ok) throw new Error(`Creating a namespace failed with ${answer.status}: ${body.message}`);
   const name: string = body.metadata.name;
-  const end = performance.now() + 15_000;
-  while (true) {
-    const account = await kube.fetch(`/api/v1/namespaces/${name}/serviceaccounts/default`);
-    await account.body?.cancel();
-    if (account.ok) return name;
-    if (performance.now() > end) {
-      throw new Error(`Making namespace "${name}" failed: no service account came`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  await until(
+    `the default service account of namespace "${name}"`,
+    async () => {
+      const account = await kube.fetch(`/api/v1/namespaces/${name}/serviceaccounts/default`);
+      await account.body?.cancel();
+      return account.ok;
+    },
+    15_000,
+    50,
+  );
+  return name;
 }
