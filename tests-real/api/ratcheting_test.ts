@@ -5,7 +5,7 @@
 import { assertEquals } from "@std/assert";
 import { API_VERSION, CRD_NAME, FINALIZER, GROUP, KIND, PLURAL, VERSION } from "../../src/api/constants.ts";
 import { validateSpec } from "../../src/api/validate.ts";
-import { until } from "../support/await.ts";
+import { eventually } from "../../tests/support/eventually.ts";
 import { freshNamespace, type Kube, startKube } from "../support/kube.ts";
 import { installCrd, requestResource, SEED_SPEC } from "../support/crd.ts";
 
@@ -76,7 +76,7 @@ Deno.test("Objects stored under an older schema can be labelled, written to, rel
     await storeAll(kube, namespace);
     await installCrd(kube);
     // The new schema is in force once it refuses what the old one took.
-    await until("the new schema to come into force", async () => {
+    await eventually("the new schema is in force", async () => {
       const probe = await requestResource(kube, namespace, "old-5", { patch: { spec: { sizeGb: -5 } } });
       return probe.status === 422;
     });

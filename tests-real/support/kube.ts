@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { until } from "./await.ts";
+import { eventually } from "../../tests/support/eventually.ts";
 import { makeCertificates } from "./certificates.ts";
 import { endBackground, freePorts, guard, must, type Output, run, startBackground } from "./process.ts";
 
@@ -287,8 +287,8 @@ export async function freshNamespace(kube: Kube, prefix = "test"): Promise<strin
   const body = await answer.json();
   if (!answer.ok) throw new Error(`Creating a namespace failed with ${answer.status}: ${body.message}`);
   const name: string = body.metadata.name;
-  await until(
-    `the default service account of namespace "${name}"`,
+  await eventually(
+    `namespace "${name}" has its service account`,
     async () => {
       const account = await kube.fetch(`/api/v1/namespaces/${name}/serviceaccounts/default`);
       await account.body?.cancel();
