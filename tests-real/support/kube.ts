@@ -287,15 +287,10 @@ export async function freshNamespace(kube: Kube, prefix = "test"): Promise<strin
   const body = await answer.json();
   if (!answer.ok) throw new Error(`Creating a namespace failed with ${answer.status}: ${body.message}`);
   const name: string = body.metadata.name;
-  await eventually(
-    `namespace "${name}" has its service account`,
-    async () => {
-      const account = await kube.fetch(`/api/v1/namespaces/${name}/serviceaccounts/default`);
-      await account.body?.cancel();
-      return account.ok;
-    },
-    15_000,
-    50,
-  );
+  await eventually(`namespace "${name}" has its service account`, async () => {
+    const account = await kube.fetch(`/api/v1/namespaces/${name}/serviceaccounts/default`);
+    await account.body?.cancel();
+    return account.ok;
+  });
   return name;
 }
