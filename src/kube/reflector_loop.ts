@@ -154,16 +154,19 @@ export class ReflectorLoop {
       MAX_TIMER_MS,
     );
     return new Promise((resolve, reject) => {
-      // A watch that ignores its signal is left all the same (W5).
-      const onAbort = () => reject(own.signal.reason);
       const timer = clock.setTimeout(() => {
         own.abort(new SilentWatchError(`Watching: the API server said nothing for ${limit} ms`));
       }, limit);
-      own.signal.addEventListener("abort", onAbort, { once: true });
-      events.next().then(resolve, reject).finally(() => {
+      const clean = () => {
         clock.clearTimeout(timer);
         own.signal.removeEventListener("abort", onAbort);
-      });
+      };
+      const onAbort = () => { // a watch that ignores its signal is left all the same (W5)
+        clean();
+        reject(own.signal.reason);
+      };
+      own.signal.addEventListener("abort", onAbort, { once: true });
+      events.next().then(resolve, reject).finally(clean);
     });
   }
 
