@@ -80,6 +80,8 @@ export interface Knowledge {
   readonly crdTerminating: boolean;
   /** The databases were tagged as retained (rule 16). */
   readonly retained: boolean;
+  /** We removed our finalizer ourselves. */
+  readonly released: boolean;
   /** Why adoption or ownership is refused. */
   readonly conflict?: string | undefined;
   /** More than one live database carries this UID: their ids (S1). */
@@ -123,6 +125,7 @@ export interface Learned {
   readonly removed?: { readonly id: string; readonly at: number } | undefined;
   readonly crdTerminating?: boolean | undefined;
   readonly retained?: true | undefined;
+  readonly released?: true | undefined;
   readonly conflict?: string | null | undefined;
   readonly duplicates?: readonly string[] | undefined;
   readonly reported?: { readonly text: string; readonly resourceVersion: string } | undefined;
@@ -160,6 +163,7 @@ export function initialKnowledge(
     polls: 0,
     crdTerminating: false,
     retained: false,
+    released: false,
     duplicates: [],
     attempts: {},
     repair: object.status?.repair ?? [],

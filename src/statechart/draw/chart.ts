@@ -24,7 +24,7 @@ export interface ChartTransition {
   /** Path of the state it leads to; absent: it stays and only acts. */
   readonly target?: string;
   readonly trigger: Trigger;
-  /** The guard's name, combined ones as `a && !b`. */
+  /** The guard's name, with its parameters as `chose(create)`; combined ones as `a && !b`. */
   readonly guard?: string;
   readonly actions: readonly string[];
   readonly description?: string;
@@ -66,7 +66,8 @@ export interface Chart {
 /** Reads `machine` into a {@linkcode Chart}; the machine is neither started nor changed. */
 export function toChart(machine: AnyStateMachine): Chart {
   const transitions: ChartTransition[] = [];
-  const root = readState(machine.root, transitions);
+  const guards: string[] = [];
+  const root = readState(machine.root, transitions, guards);
   const states = flatten(root);
   const named = (kind: TriggerKind) =>
     transitions.filter((each) => each.trigger.kind === kind).map((each) => each.trigger.name);
@@ -76,7 +77,7 @@ export function toChart(machine: AnyStateMachine): Chart {
     root,
     transitions,
     events: sorted(named("event")),
-    guards: sorted(transitions.flatMap((each) => guardNames(each.guard))),
+    guards: sorted(guards),
     actors: sorted(states.flatMap((state) => state.invokes)),
     actions: sorted([
       ...transitions.flatMap((each) => each.actions),
@@ -91,19 +92,7 @@ export function flatten(root: ChartState): ChartState[] {
   return [root, ...root.states.flatMap(flatten)];
 }
 
-/** What stands on a transition: its trigger, then its guard in brackets. */
-export function transitionLabel(transition: ChartTransition): string {
-  const { trigger, guard } = transition;
-  const cause = trigger.kind === "event"
-    ? trigger.name
-    : trigger.kind === "always"
-    ? ""
-    : `${trigger.kind}${trigger.name ? ` ${trigger.name}` : ""}`;
-  const condition = guard === undefined ? "" : `[${guard}]`;
-  return [cause, condition].filter((part) => part !== "").join(" ") || "always";
-}
-
-function readState(node: AnyStateNode, transitions: ChartTransition[]): ChartState {
+function readState(node: AnyStateNode, transitions: ChartTransition[], guards: string[]): ChartState {
   const invokes = node.invoke.map(({ id, src }) => ({
     id,
     name: typeof src === "string" && !src.startsWith("xstate.invoke.") ? src : "inline",
@@ -111,6 +100,7 @@ function readState(node: AnyStateNode, transitions: ChartTransition[]): ChartSta
   const source = pathOf(node);
   const all = [...node.always ?? [], ...[...node.transitions.values()].flat()];
   for (const each of all) {
+    guards.push(...guardNames(each.guard));
     const targets: readonly (AnyStateNode | undefined)[] = each.target?.length ? each.target : [undefined];
     for (const target of targets) {
       transitions.push({
@@ -134,7 +124,7 @@ function readState(node: AnyStateNode, transitions: ChartTransition[]): ChartSta
     entry: actionNames(node.entry),
     exit: actionNames(node.exit),
     invokes: invokes.map(({ name }) => name),
-    states: Object.values(node.states).map((child) => readState(child, transitions)),
+    states: Object.values(node.states).map((child) => readState(child, transitions, guards)),
   };
 }
 
@@ -177,12 +167,24 @@ function guardText(guard: unknown, nested = false): string {
     const text = guards.map((each) => guardText(each, true)).join(name === "or" ? " || " : " && ");
     return nested && guards.length > 1 ? `(${text})` : text;
   }
-  if (typeof type === "string") return type;
+  if (typeof type === "string") return type + parameterText((guard as { params?: unknown }).params);
   return name && name !== "guard" ? name : "inline";
 }
 
-function guardNames(text: string | undefined): string[] {
-  return text === undefined ? [] : text.split(/ && | \|\| |[!()]/).filter((part) => part !== "");
+/** `(create)` for `{ step: "create" }`; parameters that are no plain values are left out. */
+function parameterText(params: unknown): string {
+  if (typeof params !== "object" || params === null) return "";
+  const plain = Object.values(params).filter((value) =>
+    ["string", "number", "boolean"].includes(typeof value)
+  );
+  return plain.length === 0 ? "" : `(${plain.join(", ")})`;
+}
+
+function guardNames(guard: unknown): string[] {
+  if (guard === undefined) return [];
+  const { guards } = guard as { guards?: unknown[] };
+  if (Array.isArray(guards)) return guards.flatMap(guardNames);
+  return [guardText(typeof guard === "object" ? { ...guard, params: undefined } : guard)];
 }
 
 /** Names of actions; the timers that XState adds for `after` and its raised events are left out. */

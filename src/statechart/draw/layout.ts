@@ -1,15 +1,12 @@
 /**
- * Where everything of a drawing goes: the chart as a nested graph, laid out in layers by elkjs.
- *
- * Transitions between the same two states share one arrow with a line each. A transition of a compound state into
- * its own inside starts at a pill that reads "any state" and says when, since an arrow from a box to its own inside
- * cannot be read. Transitions that only act are lines inside their state's box.
+ * Where everything of a drawing goes: the scene as a nested graph, laid out in layers by elkjs.
  *
  * @module
  */
 import ELK from "elkjs";
-import type { ELK as ElkEngine, ElkEdgeSection, ElkExtendedEdge, ElkNode } from "elkjs";
-import type { Chart, ChartState, ChartTransition, TriggerKind } from "./chart.ts";
+import type { ELK as ElkEngine, ElkEdgeSection, ElkExtendedEdge, ElkNode, LayoutOptions } from "elkjs";
+import { labelText } from "./label.ts";
+import type { BoxLine, Scene, SceneArrow, SceneNode } from "./scene.ts";
 import { textWidth } from "./text.ts";
 
 /** Fonts of a drawing. */
@@ -22,56 +19,25 @@ export const FONT = {
 } as const;
 
 /** Measures of a drawing in pixels. */
-export const MEASURE = { header: 46, pad: 18, line: 15, labelLine: 14, dot: 10 } as const;
+export const MEASURE = { pad: 18, line: 15, row: 21, labelLine: 14, dot: 10 } as const;
 
-/** One line of text in a box. */
-export interface BoxLine {
-  readonly role: "actor" | "action" | "body";
-  readonly text: string;
-}
-
-/** A placed box. */
-export interface Box {
-  readonly kind: "state" | "compound" | "final" | "initial" | "any";
-  /** Path of the state; for `initial` and `any` that of the state they lead to. */
-  readonly path: string;
-  readonly title: string;
-  readonly lines: readonly BoxLine[];
-  /** What a pill stands for; empty for states. */
-  readonly causes: readonly LabelLine[];
-  /** Levels below the machine: 1 for a top-level state. */
-  readonly depth: number;
-  /** Number of its top-level state. */
-  readonly family: number;
+/** Where something is. */
+export interface Place {
   readonly x: number;
   readonly y: number;
   readonly width: number;
   readonly height: number;
 }
 
-/** One line of an arrow's label: triggers that share a guard, or have none. */
-export interface LabelLine {
-  readonly causes: readonly { readonly kind: TriggerKind; readonly text: string }[];
-  /** In brackets, or empty. */
-  readonly guard: string;
+/** A placed box. */
+export interface Box extends Place {
+  readonly node: SceneNode;
 }
 
-/** What stands between the causes of one line. */
-export const SEPARATOR = " · ";
-
 /** A placed arrow. */
-export interface Arrow {
-  readonly kind: TriggerKind | "initial";
-  readonly source: string;
-  readonly target: string;
+export interface Arrow extends SceneArrow {
   readonly points: readonly { readonly x: number; readonly y: number }[];
-  readonly label?: {
-    readonly x: number;
-    readonly y: number;
-    readonly width: number;
-    readonly height: number;
-  };
-  readonly lines: readonly LabelLine[];
+  readonly label?: Place;
 }
 
 /** A whole drawing without its style. */
@@ -101,7 +67,6 @@ const FLOW = {
 } as const;
 
 const OPTIONS = {
-  ...FLOW,
   "elk.algorithm": "layered",
   "elk.hierarchyHandling": "INCLUDE_CHILDREN",
   "elk.json.edgeCoords": "ROOT",
@@ -114,173 +79,89 @@ const OPTIONS = {
 /** The package's types describe its module, not the class that its default export is. */
 const Elk = ELK as unknown as new () => ElkEngine;
 
-type BoxSeed = Omit<Box, "x" | "y" | "width" | "height">;
-type ArrowSeed = Pick<Arrow, "kind" | "source" | "target"> & { lines: LabelLine[] };
-
-/** Places everything of `chart`. Rejects when elkjs does. */
-export async function layOut(chart: Chart): Promise<Drawing> {
-  const seeds = new Map<string, BoxSeed>();
-  const arrows = collectArrows(chart);
-  const graph: ElkNode = {
-    id: "machine",
-    layoutOptions: OPTIONS,
-    children: childNodes(chart, chart.root, 1, seeds, arrows),
-    edges: arrows.map(toElkEdge),
-  };
-  const placed = await new Elk().layout(graph);
+/** Places everything of `scene`. Rejects when elkjs can do it neither in the handsome way nor in its plainest. */
+export async function layOut(scene: Scene): Promise<Drawing> {
+  let placed: ElkNode;
+  try {
+    placed = await place(scene, FLOW);
+  } catch {
+    // elkjs 0.12 throws a TypeError of its own for some graphs under some of these options; its defaults hold.
+    placed = await place(scene, { "elk.direction": "DOWN" });
+  }
   const boxes: Box[] = [];
-  collectBoxes(placed.children ?? [], seeds, boxes);
+  collectBoxes(scene.nodes, placed.children ?? [], boxes);
   return {
     width: Math.ceil(placed.width ?? 0),
     height: Math.ceil(placed.height ?? 0),
     boxes,
-    arrows: arrows.map((arrow, index) => placeArrow(arrow, placed.edges?.[index])),
+    arrows: scene.arrows.map((arrow, index) => placeArrow(arrow, placed.edges?.[index])),
   };
 }
 
-/** Transitions by source and target; what enters its own source's inside starts at the "any" pill. */
-function collectArrows(chart: Chart): ArrowSeed[] {
-  const arrows = new Map<string, ArrowSeed>();
-  for (const each of chart.transitions) {
-    if (each.target === undefined) continue;
-    const source = isInside(each.target, each.source) ? anyId(each.source, each.target) : each.source;
-    const key = `${source}\n${each.target}`;
-    const arrow = arrows.get(key) ?? { kind: each.trigger.kind, source, target: each.target, lines: [] };
-    arrows.set(key, arrow);
-    addLine(arrow.lines, each);
-    if (PRECEDENCE.indexOf(each.trigger.kind) < PRECEDENCE.indexOf(arrow.kind as TriggerKind)) {
-      arrows.set(key, { ...arrow, kind: each.trigger.kind });
-    }
-  }
-  return [...arrows.values()];
-}
-
-/** An arrow that stands for several kinds takes the colour of the first of these. */
-const PRECEDENCE: readonly TriggerKind[] = ["done", "event", "always", "after", "error", "snapshot"];
-/** Triggers share a line up to this many characters. */
-const LINE_CHARS = 26;
-
-function addLine(lines: LabelLine[], { trigger, guard }: ChartTransition): void {
-  const text = trigger.kind === "event"
-    ? trigger.name
-    : trigger.kind === "after"
-    ? `after ${trigger.name}`
-    : trigger.kind;
-  const cause = { kind: trigger.kind, text };
-  const brackets = guard === undefined ? "" : `[${guard}]`;
-  const index = lines.findIndex((line) =>
-    line.guard === brackets && causesText(line).length + SEPARATOR.length + text.length <= LINE_CHARS
-  );
-  const line = lines[index];
-  if (line) lines[index] = { ...line, causes: [...line.causes, cause] };
-  // "always" with a guard is that guard: UML's notation.
-  else {lines.push({
-      causes: trigger.kind === "always" && guard !== undefined ? [] : [cause],
-      guard: brackets,
-    });}
-}
-
-function causesText(line: LabelLine): string {
-  return line.causes.map((cause) => cause.text).join(SEPARATOR);
-}
-
-function childNodes(
-  chart: Chart,
-  parent: ChartState,
-  depth: number,
-  seeds: Map<string, BoxSeed>,
-  arrows: ArrowSeed[],
-  family?: number,
-): ElkNode[] {
-  const nodes: ElkNode[] = [];
-  const small = (kind: "initial" | "any", id: string, path: string, width: number, height: number) => {
-    const causes = arrows.find((arrow) => arrow.source === id)?.lines ?? [];
-    const title = kind === "any" ? anyTitle(parent) : "";
-    seeds.set(id, { kind, path, title, lines: [], causes, depth, family: family ?? -1 });
-    nodes.push({ id, width, height });
-  };
-  if (parent.initial !== undefined) {
-    small("initial", initialId(parent.path), parent.initial, MEASURE.dot, MEASURE.dot);
-    arrows.push({ kind: "initial", source: initialId(parent.path), target: parent.initial, lines: [] });
-  }
-  for (const arrow of arrows) {
-    if (arrow.source !== anyId(parent.path, arrow.target)) continue;
-    const widths = [anyTitle(parent), ...arrow.lines.map(labelText)].map((line) =>
-      textWidth(line, FONT.label)
-    );
-    small(
-      "any",
-      arrow.source,
-      arrow.target,
-      Math.ceil(Math.max(...widths)) + 28,
-      10 + (1 + arrow.lines.length) * MEASURE.labelLine,
-    );
-  }
-  parent.states.forEach((state, index) => {
-    const own = family ?? index;
-    const lines = boxLines(chart, state, depth);
-    const kind = state.kind === "final" ? "final" : state.states.length > 0 ? "compound" : "state";
-    seeds.set(state.path, {
-      kind,
-      path: state.path,
-      title: state.key,
-      lines,
-      causes: [],
-      depth,
-      family: own,
-    });
-    const width = boxWidth(state.key, lines, depth);
-    if (kind === "compound") {
-      const top = 34 + lines.length * MEASURE.line + MEASURE.pad;
-      nodes.push({
-        id: state.path,
-        layoutOptions: {
-          ...FLOW,
-          "elk.padding": `[top=${top},left=${MEASURE.pad},bottom=${MEASURE.pad},right=${MEASURE.pad}]`,
-          "elk.nodeSize.constraints": "[MINIMUM_SIZE]",
-          "elk.nodeSize.minimum": `(${width}, ${top})`,
-        },
-        children: childNodes(chart, state, depth + 1, seeds, arrows, own),
-      });
-    } else {
-      nodes.push({ id: state.path, width, height: 30 + lines.length * MEASURE.line });
-    }
+async function place(scene: Scene, flow: LayoutOptions): Promise<ElkNode> {
+  return await new Elk().layout({
+    id: "machine",
+    layoutOptions: { ...OPTIONS, ...flow },
+    children: scene.nodes.map((node) => toElkNode(node, flow)),
+    edges: scene.arrows.map(toElkEdge),
   });
-  return nodes;
 }
 
-/** What is written in a state's box below its name. */
-function boxLines(chart: Chart, state: ChartState, depth: number): BoxLine[] {
-  const lines: BoxLine[] = [];
-  if (state.description && (depth === 1 || state.states.length > 0)) {
-    lines.push({ role: "body", text: state.description });
+function toElkNode(node: SceneNode, flow: LayoutOptions): ElkNode {
+  switch (node.kind) {
+    case "initial":
+      return { id: node.id, width: MEASURE.dot, height: MEASURE.dot };
+    case "any": {
+      const widths = [node.title, ...node.causes.map(labelText)].map((line) => textWidth(line, FONT.label));
+      const height = 10 + (1 + node.causes.length) * MEASURE.labelLine;
+      return { id: node.id, width: Math.ceil(Math.max(...widths)) + 28, height };
+    }
+    case "bundle": {
+      const rows = node.lines.filter((line) => line.role === "row").length;
+      const others = node.lines.length - rows;
+      const height = 8 + rows * MEASURE.row + (others > 0 ? 6 + others * MEASURE.line : 0);
+      return { id: node.id, width: boxWidth(node), height };
+    }
+    case "compound": {
+      const top = 34 + node.lines.length * MEASURE.line + MEASURE.pad;
+      const { pad } = MEASURE;
+      return {
+        id: node.id,
+        layoutOptions: {
+          ...flow,
+          "elk.padding": `[top=${top},left=${pad},bottom=${pad},right=${pad}]`,
+          "elk.nodeSize.constraints": "[MINIMUM_SIZE]",
+          "elk.nodeSize.minimum": `(${boxWidth(node)}, ${top})`,
+        },
+        children: node.children.map((child) => toElkNode(child, flow)),
+      };
+    }
+    default:
+      return { id: node.id, width: boxWidth(node), height: 30 + node.lines.length * MEASURE.line };
   }
-  for (const actor of state.invokes) lines.push({ role: "actor", text: actor });
-  for (const action of state.entry) lines.push({ role: "action", text: `entry / ${action}` });
-  for (const action of state.exit) lines.push({ role: "action", text: `exit / ${action}` });
-  for (const each of chart.transitions) {
-    if (each.source !== state.path || each.target !== undefined) continue;
-    const guard = each.guard === undefined ? "" : ` [${each.guard}]`;
-    const actions = each.actions.length === 0 ? "" : ` / ${each.actions.join(", ")}`;
-    const cause = each.trigger.kind === "event"
-      ? each.trigger.name
-      : `${each.trigger.kind} ${each.trigger.name}`.trim();
-    lines.push({ role: "action", text: `${cause}${guard}${actions}` });
+}
+
+function boxWidth(node: SceneNode): number {
+  const title = textWidth(node.title, node.depth === 1 ? FONT.title : FONT.key) + 28 +
+    (node.invokesTitle ? 12 : 0);
+  return Math.ceil(Math.max(72, title, ...node.lines.map((line) => lineWidth(line, node))));
+}
+
+function lineWidth(line: BoxLine, node: SceneNode): number {
+  const note = line.note === undefined ? 0 : textWidth(line.note, FONT.label) + 14;
+  switch (line.role) {
+    case "row":
+      return textWidth(line.text, FONT.key) + note + 28 + (node.invokesTitle ? 12 : 0);
+    case "actor":
+      return textWidth(line.text, FONT.actor) + 40;
+    default:
+      return textWidth(line.text, FONT.body) + (node.kind === "compound" ? 44 : 28);
   }
-  return lines;
 }
 
-function boxWidth(title: string, lines: readonly BoxLine[], depth: number): number {
-  const titleWidth = textWidth(title, depth === 1 ? FONT.title : FONT.key) + 28;
-  const widths = lines.map((line) =>
-    textWidth(line.text, line.role === "actor" ? FONT.actor : FONT.body) + (line.role === "actor" ? 40 : 28)
-  );
-  return Math.ceil(Math.max(72, titleWidth, ...widths));
-}
-
-function toElkEdge(arrow: ArrowSeed, index: number): ElkExtendedEdge {
+function toElkEdge(arrow: SceneArrow, index: number): ElkExtendedEdge {
   const edge: ElkExtendedEdge = { id: `edge-${index}`, sources: [arrow.source], targets: [arrow.target] };
-  if (arrow.lines.length === 0 || isPill(arrow.source)) return edge; // a pill says it itself
+  if (arrow.lines.length === 0 || arrow.source.startsWith("\u0001any ")) return edge; // a pill says it itself
   const widths = arrow.lines.map((line) => textWidth(labelText(line), FONT.label));
   edge.labels = [{
     text: "label",
@@ -291,67 +172,28 @@ function toElkEdge(arrow: ArrowSeed, index: number): ElkExtendedEdge {
   return edge;
 }
 
-/** The text of a label's line as it is measured and read. */
-export function labelText(line: LabelLine): string {
-  return [causesText(line), line.guard].filter((part) => part !== "").join(" ");
-}
-
-function placeArrow(arrow: ArrowSeed, edge: ElkExtendedEdge | undefined): Arrow {
+function placeArrow(arrow: SceneArrow, edge: ElkExtendedEdge | undefined): Arrow {
   const points = (edge?.sections ?? []).flatMap((section: ElkEdgeSection) => [
     section.startPoint,
     ...section.bendPoints ?? [],
     section.endPoint,
   ]).map(({ x, y }) => ({ x: round(x), y: round(y) }));
   const label = edge?.labels?.[0];
-  return {
-    ...arrow,
-    points,
-    ...(label && {
-      label: {
-        x: round(label.x ?? 0),
-        y: round(label.y ?? 0),
-        width: round(label.width ?? 0),
-        height: round(label.height ?? 0),
-      },
-    }),
-  };
+  return { ...arrow, points, ...(label && { label: placeOf(label) }) };
 }
 
-function collectBoxes(nodes: readonly ElkNode[], seeds: ReadonlyMap<string, BoxSeed>, boxes: Box[]): void {
-  for (const node of nodes) {
-    const seed = seeds.get(node.id);
-    if (seed) {
-      boxes.push({
-        ...seed,
-        x: round(node.x ?? 0),
-        y: round(node.y ?? 0),
-        width: round(node.width ?? 0),
-        height: round(node.height ?? 0),
-      });
-    }
-    collectBoxes(node.children ?? [], seeds, boxes);
-  }
+function collectBoxes(nodes: readonly SceneNode[], placed: readonly ElkNode[], boxes: Box[]): void {
+  nodes.forEach((node, index) => {
+    const at = placed[index];
+    if (!at) return;
+    boxes.push({ node, ...placeOf(at) });
+    collectBoxes(node.children, at.children ?? [], boxes);
+  });
 }
 
-function isInside(path: string, of: string): boolean {
-  return of === "" || path.startsWith(`${of}.`);
-}
-
-function anyTitle(state: ChartState): string {
-  return state.path === "" ? "any state" : `anywhere in ${state.key}`;
-}
-
-// "\u0001" cannot be typed into a state's key by accident.
-function anyId(path: string, target: string): string {
-  return `\u0001any ${path} ${target}`;
-}
-
-function isPill(id: string): boolean {
-  return id.startsWith("\u0001any ");
-}
-
-function initialId(path: string): string {
-  return `\u0001initial ${path}`;
+function placeOf(shape: { x?: number; y?: number; width?: number; height?: number }): Place {
+  const { x = 0, y = 0, width = 0, height = 0 } = shape;
+  return { x: round(x), y: round(y), width: round(width), height: round(height) };
 }
 
 function round(value: number): number {

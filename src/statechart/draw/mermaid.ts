@@ -4,8 +4,10 @@
  * @module
  */
 import type { AnyStateMachine } from "xstate";
-import type { Chart, ChartState, ChartTransition } from "./chart.ts";
-import { flatten, toChart, transitionLabel } from "./chart.ts";
+import type { Chart, ChartState } from "./chart.ts";
+import { flatten, toChart } from "./chart.ts";
+import type { LabelLine } from "./label.ts";
+import { addLabel, labelText } from "./label.ts";
 
 /** Words that Mermaid's grammar takes for itself. */
 const RESERVED = new Set([
@@ -29,20 +31,10 @@ export function toMermaid(machine: AnyStateMachine): string {
   const { root } = chart;
   if (root.initial !== undefined) lines.push(`  [*] --> ${names.get(root.initial)}`);
   for (const state of root.states) writeState(state, names, lines, "  ");
-  for (const [key, label] of edges(chart)) {
-    const [source, target] = key;
-    lines.push(`  ${names.get(source)} --> ${names.get(target)} : ${escape(label)}`);
-  }
-  for (const each of chart.transitions.filter(isFromRoot)) {
-    for (
-      const state of root.states.filter((state) =>
-        state.kind !== "final" && state.path !== topOf(each.target)
-      )
-    ) {
-      lines.push(
-        `  ${names.get(state.path)} --> ${names.get(each.target)} : ${escape(transitionLabel(each))}`,
-      );
-    }
+  for (const [source, target, labels] of edges(chart)) {
+    lines.push(
+      `  ${names.get(source)} --> ${names.get(target)} : ${escape(labels.map(labelText).join(", "))}`,
+    );
   }
   for (const state of root.states) {
     if (state.kind === "final") lines.push(`  ${names.get(state.path)} --> [*]`);
@@ -75,18 +67,23 @@ function writeState(
   lines.push(`${indent}}`);
 }
 
-/** Edges with their labels, those between the same two states as separate lines in their order. */
-function edges(chart: Chart): [[string, string], string][] {
-  return chart.transitions
-    .filter((each): each is ChartTransition & { target: string } =>
-      each.target !== undefined && each.source !== ""
-    )
-    .map((each) => [[each.source, each.target], transitionLabel(each)]);
-}
-
-/** A transition of the machine itself: Mermaid has no such arrow, so every top-level state gets it. */
-function isFromRoot(each: ChartTransition): each is ChartTransition & { target: string } {
-  return each.source === "" && each.target !== undefined;
+/**
+ * The transitions between each two states together. One of the machine itself, for which Mermaid has no arrow, is
+ * given to every top-level state that it leaves.
+ */
+function edges(chart: Chart): [source: string, target: string, labels: LabelLine[]][] {
+  const found = new Map<string, [string, string, LabelLine[]]>();
+  for (const each of chart.transitions) {
+    const { source, target } = each;
+    if (target === undefined) continue;
+    const sources = source !== "" ? [source] : chart.root.states
+      .filter((state) => state.kind !== "final" && state.path !== topOf(target)).map((state) => state.path);
+    for (const from of sources) {
+      const key = `${from}\n${target}`;
+      found.set(key, [from, target, addLabel(found.get(key)?.[2] ?? [], each, Infinity)]);
+    }
+  }
+  return [...found.values()];
 }
 
 function topOf(path: string): string {

@@ -37,6 +37,7 @@ export function styleSheet(): string {
     ".title { font-size: 20px; font-weight: 700; } .subtitle { font-size: 12px; }",
     ".top { font-size: 14px; font-weight: 700; } .key { font-size: 12px; font-weight: 700; }",
     `.body { font-size: 11px; } .actor { font-family: ${MONO}; font-size: 10.5px; }`,
+    ".note { font-size: 10.5px; font-style: italic; } .rule { fill: none; stroke-width: 1; }",
     ".label { font-size: 10.5px; } .any-text { font-size: 10.5px; font-style: italic; }",
     ".arrow { fill: none; stroke-width: 1.4; stroke-linejoin: round; }",
     ".frame { stroke-width: 1.5; } .box { stroke-width: 1.2; } .any { stroke-width: 1.2; stroke-dasharray: 3 3; }",
@@ -57,7 +58,7 @@ function colours(scheme: "light" | "dark"): string {
   const soft = light ? "#5a6675" : "#9ba7b6";
   return [
     `.paper { fill: ${paper}; } .pill { fill: ${paper}; fill-opacity: 0.92; }`,
-    `.title, .top, .key { fill: ${ink}; } .subtitle, .body, .guard, .any-text { fill: ${soft}; } .any { fill: ${paper}; stroke: ${soft}; }`,
+    `.title, .top, .key { fill: ${ink}; } .subtitle, .body, .note, .guard, .any-text { fill: ${soft}; } .any { fill: ${paper}; stroke: ${soft}; }`,
     `.halo text { stroke: ${paper}; stroke-opacity: 0.85; } .box { fill: ${card}; } .rule { stroke: ${soft}; stroke-opacity: 0.35; }`,
     ...FAMILIES.flatMap((family, index) => [
       `.f${index} .frame { fill: ${family[scheme]}; fill-opacity: ${light ? 0.055 : 0.09}; stroke: ${

@@ -9,8 +9,11 @@
 import type { AnyStateMachine } from "xstate";
 import type { Chart, TriggerKind } from "./chart.ts";
 import { flatten, toChart } from "./chart.ts";
-import type { Arrow, Box, BoxLine, LabelLine } from "./layout.ts";
+import type { LabelLine } from "./label.ts";
+import type { Arrow, Box } from "./layout.ts";
 import { FONT, layOut, MEASURE } from "./layout.ts";
+import type { BoxLine, SceneNode } from "./scene.ts";
+import { toScene } from "./scene.ts";
 import { FAMILIES, KINDS, styleSheet } from "./style.ts";
 import { escapeXml, textWidth } from "./text.ts";
 
@@ -24,12 +27,12 @@ const BEND = 7;
 /** `machine` as a self-contained SVG document. */
 export async function toSvg(machine: AnyStateMachine): Promise<string> {
   const chart = toChart(machine);
-  const drawing = await layOut(chart);
+  const drawing = await layOut(toScene(chart));
   const width = Math.max(drawing.width, 720) + 2 * MARGIN;
   const height = drawing.height + 2 * MARGIN + HEADING + LEGEND;
   const shift = (width - drawing.width) / 2;
-  const frames = drawing.boxes.filter((box) => box.kind === "compound");
-  const others = drawing.boxes.filter((box) => box.kind !== "compound");
+  const frames = drawing.boxes.filter((box) => box.node.kind === "compound");
+  const others = drawing.boxes.filter((box) => box.node.kind !== "compound");
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="chart-title chart-desc">`,
     `<title id="chart-title">Statechart ${escapeXml(chart.id)}</title>`,
@@ -62,60 +65,102 @@ function summary(chart: Chart): string {
 
 function arrowHead(kind: string): string {
   return `<marker id="head-${kind}" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" markerHeight="8" ` +
-    `markerUnits="userSpaceOnUse" orient="auto"><path class="head ${kind}" d="M0.5 0.8 9.5 5 0.5 9.2 2.6 5Z"/></marker>`;
+    `markerUnits="userSpaceOnUse" orient="auto-start-reverse"><path class="head ${kind}" d="M0.5 0.8 9.5 5 0.5 9.2 2.6 5Z"/></marker>`;
 }
 
 function drawBox(box: Box): string {
-  const { x, y, width, height } = box;
-  const family = `f${Math.max(0, box.family) % FAMILIES.length}`;
-  if (box.kind === "initial") {
-    return `<circle class="dot initial" cx="${round(x + width / 2)}" cy="${round(y + height / 2)}" r="${
-      MEASURE.dot / 2
-    }"/>`;
+  const { x, y, width, height, node } = box;
+  if (node.kind === "initial") {
+    const radius = MEASURE.dot / 2;
+    return `<circle class="dot initial" cx="${round(x + radius)}" cy="${round(y + radius)}" r="${radius}"/>`;
   }
-  if (box.kind === "any") {
-    const middle = x + width / 2;
-    return `<g><rect class="any" x="${x}" y="${y}" width="${width}" height="${height}" rx="${
-      Math.min(14, height / 2)
-    }"/>` +
-      text("any-text", middle, y + 15.5, box.title, "middle") +
-      box.causes.map((line, index) => labelLine(line, middle, y + 15.5 + (index + 1) * MEASURE.labelLine))
-        .join("") +
-      "</g>";
-  }
-  const parts = [`<g class="${family}"><title>${escapeXml(box.path)}</title>`];
+  if (node.kind === "any") return drawPill(box);
   const rect = (cls: string, inset: number, rx: number) =>
     `<rect class="${cls}" x="${round(x + inset)}" y="${round(y + inset)}" width="${
       round(width - 2 * inset)
     }" height="${round(height - 2 * inset)}" rx="${rx}"/>`;
-  if (box.kind === "compound") return `${parts.join("")}${rect("frame", 0, 12)}</g>`;
-  parts.push(rect("box", 0, box.depth === 1 ? 12 : 8));
-  if (box.kind === "final") parts.push(rect("box", 3.5, box.depth === 1 ? 9 : 5));
-  parts.push(text(box.depth === 1 ? "top" : "key", x + 14, y + 20, box.title));
-  parts.push(...box.lines.map((line, index) => boxLine(line, x + 14, y + 36 + index * MEASURE.line)), "</g>");
-  return parts.join("");
+  const parts = [`<g class="${familyOf(node)}"><title>${escapeXml(titleOf(node))}</title>`];
+  if (node.kind === "compound") return `${parts.join("")}${rect("frame", 0, 12)}</g>`;
+  const top = node.depth === 1;
+  parts.push(rect("box", 0, top ? 12 : 8));
+  if (node.kind === "bundle") {
+    parts.push(...drawRows(box));
+  } else {
+    if (node.kind === "final") parts.push(rect("box", 3.5, top ? 9 : 5));
+    parts.push(drawTitle(node, x + 14, y + 20));
+    parts.push(...node.lines.map((line, index) => boxLine(line, x + 14, y + 36 + index * MEASURE.line)));
+  }
+  return `${parts.join("")}</g>`;
+}
+
+function drawPill({ x, y, width, height, node }: Box): string {
+  const middle = x + width / 2;
+  const line = (index: number) => y + 15.5 + index * MEASURE.labelLine;
+  return `<g><rect class="any" x="${x}" y="${y}" width="${width}" height="${height}" rx="${
+    Math.min(14, height / 2)
+  }"/>` +
+    text("any-text", middle, line(0), node.title, "middle") +
+    node.causes.map((cause, index) => labelLine(cause, middle, line(index + 1))).join("") + "</g>";
+}
+
+/** The states of a bundle, a row each, and below them what they have in common. */
+function drawRows({ x, y, width, node }: Box): string[] {
+  const parts: string[] = [];
+  let top = y + 4;
+  for (const line of node.lines) {
+    if (line.role === "row") {
+      if (top > y + 4) {
+        parts.push(`<path class="rule" d="M${round(x + 8)} ${round(top)}h${round(width - 16)}"/>`);
+      }
+      parts.push(drawTitle({ ...node, title: line.text }, x + 14, top + 14.5));
+      if (line.note) parts.push(text("note", x + width - 14, top + 14, line.note, "end"));
+      top += MEASURE.row;
+    } else {
+      parts.push(boxLine(line, x + 14, top + 15));
+      top += MEASURE.line;
+    }
+  }
+  return parts;
+}
+
+/** A state's name, marked where it is also the name of the actor that runs in it. */
+function drawTitle(node: SceneNode, x: number, y: number): string {
+  const cls = node.depth === 1 ? "top" : "key";
+  return node.invokesTitle ? mark(x, y) + text(cls, x + 12, y, node.title) : text(cls, x, y, node.title);
 }
 
 /** Name and description of a compound state, over the arrows that pass behind them. */
-function drawHeading(box: Box): string {
-  const { x, y } = box;
-  return `<g class="halo f${Math.max(0, box.family) % FAMILIES.length}">` +
-    `<rect class="band" x="${x + 14}" y="${y + 14}" width="4" height="16" rx="2"/>` +
-    text(box.depth === 1 ? "top" : "key", x + 26, y + 27, box.title) +
-    box.lines.map((line, index) => boxLine(line, x + 26, y + 44 + index * MEASURE.line)).join("") + "</g>";
+function drawHeading({ x, y, node }: Box): string {
+  return `<g class="halo ${familyOf(node)}">` +
+    `<rect class="band" x="${round(x + 14)}" y="${round(y + 14)}" width="4" height="16" rx="2"/>` +
+    drawTitle(node, x + 26, y + 27) +
+    node.lines.map((line, index) => boxLine(line, x + 26, y + 44 + index * MEASURE.line)).join("") + "</g>";
 }
 
 function boxLine(line: BoxLine, x: number, y: number): string {
-  if (line.role !== "actor") return text("body", x, y, line.text);
-  return `<path class="mark" d="M${round(x)} ${round(y - 7.5)}l6.5 4 -6.5 4z"/>` +
-    text("actor", x + 11, y, line.text);
+  return line.role === "actor"
+    ? mark(x, y) + text("actor", x + 11, y, line.text)
+    : text("body", x, y, line.text);
+}
+
+function mark(x: number, y: number): string {
+  return `<path class="mark" d="M${round(x)} ${round(y - 8)}l7 4 -7 4z"/>`;
+}
+
+function familyOf(node: SceneNode): string {
+  return `f${Math.max(0, node.family) % FAMILIES.length}`;
+}
+
+function titleOf(node: SceneNode): string {
+  if (node.kind !== "bundle") return node.id;
+  return node.lines.filter((line) => line.role === "row").map((line) => line.text).join(", ");
 }
 
 function drawLine(arrow: Arrow): string {
   if (arrow.points.length < 2) return "";
-  return `<path class="arrow ${arrow.kind}" d="${
-    roundedPath(arrow.points)
-  }" marker-end="url(#head-${arrow.kind})"/>`;
+  const head = `url(#head-${arrow.kind})`;
+  const start = arrow.both ? ` marker-start="${head}"` : "";
+  return `<path class="arrow ${arrow.kind}" d="${roundedPath(arrow.points)}"${start} marker-end="${head}"/>`;
 }
 
 function drawLabel(arrow: Arrow): string {

@@ -1,0 +1,130 @@
+/**
+ * The adopt effect (rule 18): takes over a database that is nobody's, or whose owner lets it go.
+ *
+ * @module
+ */
+import { ANNOTATION, TAG } from "../../api/constants.ts";
+import type { ExternalDatabase } from "../../api/schema.ts";
+import { KubeError } from "../../kube/port.ts";
+import type { Database } from "../../providers/port.ts";
+import { quote } from "../../statechart/drift.ts";
+import type { Learned } from "../../statechart/knowledge.ts";
+import { StepError } from "../../statechart/step_error.ts";
+import {
+  type EffectEnv,
+  type EffectFunction,
+  readById,
+  readObject,
+  stepError,
+  stillWanted,
+  SupersededError,
+  tagsOf,
+} from "./env.ts";
+
+/** Checks the owner, writes the tags, reads them again; only then is the database this CR's. */
+export const adopt: EffectFunction = async (env, { knowledge, latest }, signal) => {
+  const object = await readObject(env, knowledge.object, signal);
+  if (object === undefined) return { gone: true };
+  const id = object.spec.providerId;
+  if (
+    id === undefined || object.metadata.deletionTimestamp !== undefined ||
+    object.status?.providerId !== undefined
+  ) {
+    return { object };
+  }
+  const before = await read(env, id, object, signal);
+  await requireConsent(env, object, before, signal);
+  if (before.tags[TAG.uid] !== object.metadata.uid || before.tags[TAG.retained] !== undefined) {
+    if (before.state !== "Available") {
+      throw new StepError("busy", `The database ${quote(id)} is ${before.state} and takes no tags now`, {
+        learned: { object },
+      });
+    }
+    const tags = { ...tagsOf(object, env.clusterId()), [TAG.retained]: null };
+    try {
+      await env.gateway.modify(id, { tags }, "create", signal, stillWanted(latest, "adoption"));
+    } catch (error) {
+      if (error instanceof SupersededError) return { object: latest().object };
+      throw stepError(error, { object });
+    }
+  }
+  const observation = await readById(env, id, "create", signal);
+  if (observation.kind === "absent") throw missing(id, { object });
+  if (observation.database.tags[TAG.uid] !== object.metadata.uid) {
+    throw taken(id, observation.database, { object });
+  }
+  return { object, observation };
+};
+
+async function read(
+  env: EffectEnv,
+  id: string,
+  object: ExternalDatabase,
+  signal: AbortSignal,
+): Promise<Database> {
+  const observation = await readById(env, id, "create", signal);
+  if (observation.kind === "absent") throw missing(id, { object });
+  return observation.database as Database;
+}
+
+/** Throws `taken` unless the database is free, ours already, retained, orphaned in this cluster, or consented to. */
+async function requireConsent(
+  env: EffectEnv,
+  object: ExternalDatabase,
+  database: Database,
+  signal: AbortSignal,
+): Promise<void> {
+  const owner = database.tags[TAG.uid];
+  const cluster = database.tags[TAG.cluster];
+  const here = cluster === undefined || cluster === env.clusterId();
+  if (owner === undefined || (owner === object.metadata.uid && here)) return;
+  if (database.tags[TAG.retained] !== undefined) return;
+  if (object.metadata.annotations?.[ANNOTATION.adoptFrom] === owner) return;
+  if (here && await ownerIsGone(env, database, owner, signal)) return;
+  throw taken(database.id, database, { object });
+}
+
+/** A quorum read of the owner that the tags name: gone, or its name is another's. */
+async function ownerIsGone(
+  env: EffectEnv,
+  database: Database,
+  owner: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const namespace = database.tags[TAG.namespace];
+  const name = database.tags[TAG.crName];
+  if (namespace === undefined || name === undefined) return false;
+  try {
+    return (await env.cluster.get({ namespace, name }, { signal })).metadata.uid !== owner;
+  } catch (error) {
+    if (error instanceof KubeError && error.kind === "notFound") return true;
+    throw stepError(error);
+  }
+}
+
+function taken(
+  id: string,
+  database: Database | { readonly tags: Readonly<Record<string, string>> },
+  learned: Learned,
+): StepError {
+  const { tags } = database;
+  const owner = tags[TAG.uid] ?? "";
+  const words = `${tags[TAG.namespace] ?? "?"}/${tags[TAG.crName] ?? "?"} (UID ${owner}, cluster ${
+    tags[TAG.cluster] ?? "?"
+  })`;
+  return new StepError(
+    "taken",
+    `The database ${
+      quote(id)
+    } belongs to ${words}; to take it over, annotate this resource with ${ANNOTATION.adoptFrom}=${owner}`,
+    { learned },
+  );
+}
+
+function missing(id: string, learned: Learned): StepError {
+  return new StepError(
+    "rejected",
+    `spec.providerId names the database ${quote(id)}, which the provider does not have`,
+    { learned },
+  );
+}

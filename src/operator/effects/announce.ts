@@ -1,0 +1,92 @@
+/**
+ * Events and log lines about what happened, for the owner of the CR (L4, F2).
+ *
+ * @module
+ */
+import type { Condition, ExternalDatabase } from "../../api/schema.ts";
+import type { EventRecord } from "../../kube/port.ts";
+import type { ReleaseCause } from "../../statechart/decision.ts";
+import { quote } from "../../statechart/drift.ts";
+import { presentDatabase } from "../../statechart/facts.ts";
+import type { Knowledge } from "../../statechart/knowledge.ts";
+import type { EffectEnv } from "./env.ts";
+
+/** Records an Event about a CR. */
+export function emit(
+  env: EffectEnv,
+  regarding: ExternalDatabase,
+  event: Omit<EventRecord, "regarding">,
+): void {
+  env.recorder.record({ regarding, ...event });
+}
+
+/** An Event for a status that says something new: what went wrong, or that all is well again. */
+export function announceStatus(env: EffectEnv, before: ExternalDatabase, after: ExternalDatabase): void {
+  const was = condition(before, "Synced");
+  const is = condition(after, "Synced");
+  if (is === undefined) return;
+  const ready = condition(after, "Ready");
+  if (is.status === "True" && ready?.status === "True") {
+    if (was?.status === "True" && condition(before, "Ready")?.status === "True") return;
+    emit(env, after, {
+      type: "Normal",
+      reason: "Available",
+      action: "Observe",
+      note: `${ready.message}; ${is.message.charAt(0).toLowerCase()}${is.message.slice(1)}`,
+    });
+    return;
+  }
+  if (was?.reason === is.reason || QUIET.has(is.reason)) return;
+  emit(env, after, {
+    type: is.reason === "Paused" || is.reason === "Updating" ? "Normal" : "Warning",
+    reason: is.reason,
+    action: after.metadata.deletionTimestamp === undefined ? "Reconcile" : "Delete",
+    note: is.message,
+  });
+}
+
+/** Reasons of the ordinary course, which the Events of create and delete tell already. */
+const QUIET: ReadonlySet<string> = new Set(["Pending", "Creating", "Deleting"]);
+
+const RELEASED: Record<ReleaseCause, { readonly reason: string; readonly words: (id: string) => string }> = {
+  deleted: { reason: "Deleted", words: (id) => `The database ${id} is deleted` },
+  neverCreated: { reason: "Deleted", words: () => "No database was ever created" },
+  retain: {
+    reason: "Retained",
+    words: (id) => `The database ${id} is kept (deletionPolicy Retain) and marked as retained`,
+  },
+  abandon: {
+    reason: "Abandoned",
+    words: (id) => `The database ${id} is left as it is, as the abandon annotation asks`,
+  },
+  crdDeleted: {
+    reason: "Retained",
+    words: (id) => `The database ${id} is kept, as the CustomResourceDefinition itself is being deleted`,
+  },
+};
+
+/** Says in Event, log and metric why the finalizer went, and names what is left behind (rule 16). */
+export function announceRelease(
+  env: EffectEnv,
+  object: ExternalDatabase,
+  cause: ReleaseCause,
+  k: Knowledge,
+): void {
+  const id = object.status?.providerId ?? presentDatabase(k)?.id;
+  const { reason, words } = RELEASED[cause];
+  const note = words(id === undefined ? "(none known)" : quote(id));
+  emit(env, object, { type: cause === "abandon" ? "Warning" : "Normal", reason, action: "Delete", note });
+  const left = cause === "retain" || cause === "abandon" || cause === "crdDeleted";
+  if (left) env.metrics.released(cause);
+  env.log.log(left ? "warn" : "info", note, {
+    namespace: object.metadata.namespace,
+    name: object.metadata.name,
+    uid: object.metadata.uid,
+    providerId: id,
+    cause,
+  });
+}
+
+function condition(object: ExternalDatabase, type: string): Condition | undefined {
+  return object.status?.conditions?.find((c) => c.type === type);
+}

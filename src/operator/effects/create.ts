@@ -1,0 +1,138 @@
+/**
+ * The create effect (rules 3 to 5): at most one live database per UID, whatever was lost before.
+ *
+ * @module
+ */
+import type { ExternalDatabase } from "../../api/schema.ts";
+import { validateSpec } from "../../api/validate.ts";
+import { ProviderError } from "../../providers/port.ts";
+import { NotSentError } from "../gateway.ts";
+import type { Decision } from "../../statechart/decision.ts";
+import { ownFound, settledAt, tokensSuffice } from "../../statechart/facts.ts";
+import { hasFinalizer, type Knowledge, type Learned } from "../../statechart/knowledge.ts";
+import { learn } from "../../statechart/learn.ts";
+import { statusOf } from "../../statechart/status.ts";
+import { StepError } from "../../statechart/step_error.ts";
+import {
+  createRequestOf,
+  type EffectEnv,
+  type EffectFunction,
+  lookUp,
+  present,
+  readObject,
+  stepError,
+  stillWanted,
+  SupersededError,
+} from "./env.ts";
+import { writeStatus } from "./writes.ts";
+
+/** A create that is queued or unanswered for this long, in milliseconds, is worth a status write (design.md). */
+const SLOW_MS = 1_000;
+
+/** Proves that no create can have been sent, or looks; then sends one. */
+export const create: EffectFunction = async (env, { knowledge, decision, latest }, signal) => {
+  let { object } = knowledge;
+  if (!knowledge.provenNew) {
+    const checked = await preflight(env, knowledge, signal);
+    if (checked.stop !== undefined) return checked.stop;
+    object = checked.object;
+  }
+  const slow = reportWhenSlow(env, latest, decision, signal);
+  try {
+    const answer = await env.gateway.create(
+      createRequestOf(object, env.clusterId()),
+      "create",
+      signal,
+      stillWanted(latest, "create"),
+    );
+    return {
+      object: await slow.end(),
+      observation: present(answer),
+      create: { outcome: "answered", at: answer.answeredAt },
+    };
+  } catch (error) {
+    const written = await slow.end();
+    if (error instanceof SupersededError) return { object: written };
+    throw refused(env, error, written);
+  }
+};
+
+/** How a failed create ended: what is not a definite refusal may have taken effect. */
+function refused(env: EffectEnv, error: unknown, object: ExternalDatabase | undefined): unknown {
+  const at = env.clock.monotonic();
+  if (error instanceof NotSentError) return stepError(error, { object, create: { outcome: "refused", at } });
+  if (!(error instanceof ProviderError)) {
+    // Aborted at the very end: whoever comes next decides from what it finds.
+    return new StepError("unknown", error instanceof Error ? error.message : String(error), {
+      learned: { object, create: { outcome: "unknown", at } },
+      cause: error,
+    });
+  }
+  const outcome = error.errorClass === "unknown"
+    ? "unknown"
+    : error.errorClass === "exists"
+    ? "exists"
+    : "refused";
+  return stepError(error, { object, create: { outcome, at, code: error.code } });
+}
+
+type Preflight =
+  | { readonly stop: Learned }
+  | { readonly stop?: undefined; readonly object: ExternalDatabase };
+
+/** Rule 3: a quorum read of the CR, then a lookup, in the same pass as the create. */
+async function preflight(env: EffectEnv, known: Knowledge, signal: AbortSignal): Promise<Preflight> {
+  const object = await readObject(env, known.object, signal);
+  if (object === undefined) return { stop: { gone: true } };
+  const { metadata, spec, status } = object;
+  if (
+    !hasFinalizer(object) || metadata.deletionTimestamp !== undefined || spec.paused ||
+    spec.providerId !== undefined || status?.providerId !== undefined || !validateSpec(spec).ok
+  ) return { stop: { object } };
+  const lookup = await lookUp(env, metadata.uid, "create", signal);
+  const view = env.view(metadata.uid);
+  const k = learn(known, { object, lookup }, view.now);
+  if (ownFound(k, view).length > 0) return { stop: { object, lookup } };
+  if (!tokensSuffice(view) && lookup.sentAt < settledAt(k, view)) return { stop: { object, lookup } };
+  return { object };
+}
+
+/** Writes the status once when the create takes long; `end` waits for that write and gives its object. */
+function reportWhenSlow(
+  env: EffectEnv,
+  latest: () => Knowledge,
+  decision: Decision,
+  signal: AbortSignal,
+): { end(): Promise<ExternalDatabase | undefined> } {
+  let writing: Promise<ExternalDatabase | undefined> | undefined;
+  const timer = env.clock.setTimeout(() => {
+    const k = latest();
+    if (k.gone || k.object.metadata.deletionTimestamp !== undefined) return;
+    const said = { ...decision, ready: waiting(decision.ready), synced: waiting(decision.synced) };
+    writing = writeStatus(env, k.object, statusOf(k, said), signal).then(
+      (facts) => facts.object,
+      (error: unknown) => {
+        // The create goes on; its own record or failure writes the status anew.
+        env.log.log("debug", "Failed to report a slow create", {
+          namespace: k.object.metadata.namespace,
+          name: k.object.metadata.name,
+          error: error instanceof Error ? error.message : String(error),
+        });
+        return undefined;
+      },
+    );
+  }, SLOW_MS);
+  return {
+    end: async () => {
+      env.clock.clearTimeout(timer);
+      return await writing;
+    },
+  };
+}
+
+function waiting(verdict: Decision["ready"]): Decision["ready"] {
+  return {
+    ...verdict,
+    message: "The provider has been asked to create the database and has not answered yet",
+  };
+}

@@ -1,0 +1,198 @@
+/**
+ * What the effects work with, and what several of them do alike.
+ *
+ * @module
+ */
+import { TAG } from "../../api/constants.ts";
+import { OPERATOR_NAME } from "../../api/constants.ts";
+import type { ExternalDatabase, ObjectKey } from "../../api/schema.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Logger } from "../../core/log.ts";
+import type { Metrics } from "../../core/metrics.ts";
+import { type Cluster, type EventRecorder, KubeError } from "../../kube/port.ts";
+import { type Database, ProviderError } from "../../providers/port.ts";
+import type { EffectInput } from "../../statechart/context.ts";
+import { clientToken, incarnationOf } from "../../statechart/facts.ts";
+import type { ExternalState, Knowledge, Learned, Lookup, Observation } from "../../statechart/knowledge.ts";
+import { StepError } from "../../statechart/step_error.ts";
+import type { View } from "../../statechart/view.ts";
+import { type Answer, NotSentError, type ProviderGateway } from "../gateway.ts";
+import type { Lane } from "../scheduler.ts";
+
+/** Everything that effects reach beyond their actor. */
+export interface EffectEnv {
+  readonly cluster: Cluster;
+  readonly gateway: ProviderGateway;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly clusterId: () => string;
+  readonly view: (uid: string) => View;
+  /** Asks the observer for a list soon: an absence is only certain once a whole list was counted (rule 12). */
+  readonly requestRound: () => void;
+  /** An absence by id was read. */
+  readonly noteAbsent: (uid: string) => void;
+}
+
+/** One effect. */
+export type EffectFunction = (env: EffectEnv, input: EffectInput, signal: AbortSignal) => Promise<Learned>;
+
+/** The mutation is no longer wanted: the CR is being deleted, was paused, or is gone (rule 14). Nothing was sent. */
+export class SupersededError extends Error {
+  override readonly name = "SupersededError";
+}
+
+/** Namespace and name of a CR. */
+export function keyOf(object: ExternalDatabase): ObjectKey {
+  return { namespace: object.metadata.namespace, name: object.metadata.name };
+}
+
+/** Wall time for a status: RFC 3339, whole seconds, as `metav1.Time`. */
+export function timestamp(clock: Clock): string {
+  return new Date(Math.floor(clock.now() / 1_000) * 1_000).toISOString().replace(".000Z", "Z");
+}
+
+/** The tags of a CR's database (S3). */
+export function tagsOf(object: ExternalDatabase, clusterId: string): Record<string, string> {
+  const { uid, namespace, name } = object.metadata;
+  return {
+    [TAG.crName]: name,
+    [TAG.uid]: uid,
+    [TAG.namespace]: namespace,
+    [TAG.cluster]: clusterId,
+    [TAG.incarnation]: String(incarnationOf(object)),
+    [TAG.managedBy]: OPERATOR_NAME,
+  };
+}
+
+/** The create request of a CR. */
+export function createRequestOf(object: ExternalDatabase, clusterId: string) {
+  const { engine, version, sizeGb } = object.spec;
+  return {
+    name: object.metadata.name,
+    engine,
+    version,
+    sizeGb,
+    tags: tagsOf(object, clusterId),
+    clientToken: clientToken(object),
+  };
+}
+
+/** An answer of a read or a mutation as an observation. */
+export function present(answer: Answer<Database>): Observation & { readonly kind: "present" } {
+  return { kind: "present", database: answer.value, sentAt: answer.sentAt };
+}
+
+/** Reads a database by id; absence is an observation, not an error. */
+export async function readById(
+  env: EffectEnv,
+  id: string,
+  lane: Lane,
+  signal: AbortSignal,
+): Promise<Observation> {
+  const sentAt = env.clock.monotonic();
+  try {
+    return present(await env.gateway.get(id, lane, signal));
+  } catch (error) {
+    if (error instanceof ProviderError && error.errorClass === "absent") {
+      return { kind: "absent", id, sentAt };
+    }
+    throw stepError(error);
+  }
+}
+
+/** Looks a CR's databases up by UID tag. */
+export async function lookUp(env: EffectEnv, uid: string, lane: Lane, signal: AbortSignal): Promise<Lookup> {
+  try {
+    const { value, sentAt } = await env.gateway.lookup({ [TAG.uid]: uid }, lane, signal);
+    return { sentAt, found: value };
+  } catch (error) {
+    throw stepError(error);
+  }
+}
+
+/**
+ * A quorum read of the CR. `undefined` when that UID is gone, a namesake or not. Kubernetes errors become
+ * {@linkcode StepError}s.
+ */
+export async function readObject(
+  env: EffectEnv,
+  known: ExternalDatabase,
+  signal: AbortSignal,
+): Promise<ExternalDatabase | undefined> {
+  try {
+    const object = await env.cluster.get(keyOf(known), { signal });
+    return object.metadata.uid === known.metadata.uid ? object : undefined;
+  } catch (error) {
+    if (error instanceof KubeError && error.kind === "notFound") return undefined;
+    throw stepError(error);
+  }
+}
+
+/**
+ * Runs a patch of the CR. A CR that is gone is a fact; a refused guard (409, 422) re-reads the CR and fails as
+ * `conflict` with what it read, so that the next decision is made on the newest object (C2, D6).
+ */
+export async function patching(
+  env: EffectEnv,
+  known: ExternalDatabase,
+  signal: AbortSignal,
+  patch: () => Promise<ExternalDatabase>,
+): Promise<Learned & { readonly object?: ExternalDatabase | undefined }> {
+  try {
+    return { object: await patch() };
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw stepError(error);
+    if (error.kind === "notFound") return { gone: true };
+    if (error.kind !== "conflict" && error.kind !== "invalid") throw stepError(error);
+    const object = await readObject(env, known, signal);
+    if (object === undefined) return { gone: true };
+    throw new StepError("conflict", error.message, { learned: { object }, cause: error });
+  }
+}
+
+/** Translates what ports reject with into a {@linkcode StepError}; what is unknown stays as it is. */
+export function stepError(error: unknown, learned?: Learned): unknown {
+  if (error instanceof ProviderError) {
+    return new StepError(error.errorClass, error.message, {
+      code: error.code,
+      retryAfterMs: error.errorClass === "throttled" ? error.retryAfterMs ?? 1_000 : undefined,
+      learned,
+      cause: error,
+    });
+  }
+  if (error instanceof KubeError) {
+    return new StepError("kubernetes", error.message, {
+      code: error.kind,
+      retryAfterMs: error.retryAfterMs,
+      learned,
+      cause: error,
+    });
+  }
+  if (error instanceof NotSentError) {
+    return new StepError("retryable", error.message, { learned, cause: error });
+  }
+  return error;
+}
+
+/** Throws {@linkcode SupersededError} when a CR that is not to be deleted no longer wants `what`. */
+export function stillWanted(latest: () => Knowledge, what: string): () => void {
+  return () => {
+    const { object, gone } = latest();
+    if (gone || object.metadata.deletionTimestamp !== undefined || object.spec.paused) {
+      throw new SupersededError(`The ${what} is no longer wanted`);
+    }
+  };
+}
+
+/** Which of a lookup's databases are superfluous: all live ones but `kept` (S1). */
+export function othersThan(
+  kept: ExternalState,
+  found: readonly ExternalState[],
+  uid: string,
+): readonly string[] {
+  return found
+    .filter((d) => d.id !== kept.id && d.tags[TAG.uid] === uid && d.state !== "Deleting")
+    .map((d) => d.id);
+}

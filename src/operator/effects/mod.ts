@@ -1,0 +1,75 @@
+/**
+ * The effects by name, as the machine invokes them.
+ *
+ * @module
+ */
+import { fromPromise } from "xstate";
+import type { EffectInput } from "../../statechart/context.ts";
+import type { Learned } from "../../statechart/knowledge.ts";
+import { StepError } from "../../statechart/step_error.ts";
+import { type DatabaseMachine, databaseMachine } from "../../statechart/machine.ts";
+import { type Effect, EFFECTS } from "../../statechart/vocabulary.ts";
+import { adopt } from "./adopt.ts";
+import { create } from "./create.ts";
+import type { EffectEnv, EffectFunction } from "./env.ts";
+import { modify } from "./modify.ts";
+import { confirm, lookup, observe } from "./reads.ts";
+import { discard, remove } from "./remove.ts";
+import { retain } from "./retain.ts";
+import { finalize, record, reincarnate, release, report } from "./writes.ts";
+
+const FUNCTIONS: Record<Effect, EffectFunction> = {
+  adopt,
+  confirm,
+  create,
+  discard,
+  finalize,
+  lookup,
+  modify,
+  observe,
+  record,
+  reincarnate,
+  release,
+  remove,
+  report,
+  retain,
+};
+
+/** The machine with its effects; made once and shared by all actors. */
+export function provideEffects(env: EffectEnv): DatabaseMachine {
+  const actors = Object.fromEntries(EFFECTS.map((effect) => [
+    effect,
+    fromPromise<Learned, EffectInput>(({ input, signal }) => measured(env, effect, input, signal)),
+  ]));
+  return databaseMachine.provide({
+    actors: actors as Parameters<DatabaseMachine["provide"]>[0]["actors"] & object,
+  });
+}
+
+async function measured(
+  env: EffectEnv,
+  effect: Effect,
+  input: EffectInput,
+  signal: AbortSignal,
+): Promise<Learned> {
+  const begun = env.clock.monotonic();
+  try {
+    const learned = await FUNCTIONS[effect](env, input, signal);
+    env.metrics.reconcile("success", (env.clock.monotonic() - begun) / 1_000);
+    return learned;
+  } catch (error) {
+    if (!signal.aborted) {
+      env.metrics.reconcile("error", (env.clock.monotonic() - begun) / 1_000);
+      env.metrics.retry(error instanceof StepError ? error.errorClass : "bug");
+      const { namespace, name, uid } = input.knowledge.object.metadata;
+      env.log.log("warn", `Failed: ${effect}`, {
+        namespace,
+        name,
+        uid,
+        class: error instanceof StepError ? error.errorClass : "bug",
+        error: error instanceof Error ? error.message : String(error),
+      });
+    }
+    throw error;
+  }
+}

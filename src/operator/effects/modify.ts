@@ -1,0 +1,62 @@
+/**
+ * The modify effect (rule 8): read first, under the newest CR; one mutation in flight per database.
+ *
+ * @module
+ */
+import { ProviderError } from "../../providers/port.ts";
+import { describeChange, driftOf, isEmpty } from "../../statechart/drift.ts";
+import { ownership, policiesOf } from "../../statechart/facts.ts";
+import { learn } from "../../statechart/learn.ts";
+import { countRepairs, permitted } from "../../statechart/repair.ts";
+import { StepError } from "../../statechart/step_error.ts";
+import {
+  type EffectFunction,
+  present,
+  readById,
+  stepError,
+  stillWanted,
+  SupersededError,
+  timestamp,
+} from "./env.ts";
+import { emit } from "./announce.ts";
+
+/** Sends the one change that the newest CR and a fresh read ask for; nothing when they ask for none. */
+export const modify: EffectFunction = async (env, { knowledge, latest }, signal) => {
+  const id = knowledge.object.status?.providerId;
+  if (id === undefined) throw new StepError("bug", "There is no providerId to modify");
+  const observation = await readById(env, id, "urgent", signal);
+  if (observation.kind === "absent") return { observation };
+  const { database } = observation;
+  const now = latest();
+  const { object } = now;
+  const view = env.view(object.metadata.uid);
+  if (ownership(now, database, view) !== "ours" || database.state !== "Available") return { observation };
+  const drift = driftOf(object.spec, database);
+  const { change } = permitted(learn(now, { observation }, view.now), view, drift.change);
+  if (drift.pending || isEmpty(change) || policiesOf(object).drift === "Report") return { observation };
+  const generation = object.metadata.generation;
+  try {
+    const answer = await env.gateway.modify(id, change, "urgent", signal, () => {
+      stillWanted(latest, "change")();
+      if (latest().object.metadata.generation !== generation) {
+        throw new SupersededError("The spec changed meanwhile");
+      }
+    });
+    const repair = countRepairs(latest().repair, change, timestamp(env.clock));
+    emit(env, object, {
+      type: "Normal",
+      reason: "Updating",
+      action: "Update",
+      note: `Changing ${describeChange(change, database)}`,
+    });
+    return { observation: present(answer), modify: { outcome: "answered", at: answer.answeredAt }, repair };
+  } catch (error) {
+    if (error instanceof SupersededError) return { observation };
+    if (error instanceof ProviderError && error.errorClass === "absent") {
+      return { observation: { kind: "absent", id, sentAt: env.clock.monotonic() } };
+    }
+    const at = env.clock.monotonic();
+    const lost = error instanceof ProviderError && error.errorClass === "unknown";
+    throw stepError(error, lost ? { observation, modify: { outcome: "unknown", at } } : { observation });
+  }
+};

@@ -1,0 +1,51 @@
+/**
+ * The effects that only read: lookup, observe, confirm.
+ *
+ * @module
+ */
+import { StepError } from "../../statechart/step_error.ts";
+import { type EffectFunction, lookUp, readById } from "./env.ts";
+import type { Lane } from "../scheduler.ts";
+import type { Knowledge } from "../../statechart/knowledge.ts";
+
+function laneOf(k: Knowledge): Lane {
+  const { deletionTimestamp, generation } = k.object.metadata;
+  const edited = k.object.status?.observedGeneration !== generation;
+  return deletionTimestamp !== undefined || edited ? "urgent" : "followUp";
+}
+
+/** Finds what carries the UID tag. */
+export const lookup: EffectFunction = async (env, { knowledge }, signal) => {
+  return { lookup: await lookUp(env, knowledge.object.metadata.uid, laneOf(knowledge), signal) };
+};
+
+/** Reads the recorded database. */
+export const observe: EffectFunction = async (env, { knowledge }, signal) => {
+  const id = idOf(knowledge);
+  const observation = await readById(env, id, laneOf(knowledge), signal);
+  env.metrics.cache(false);
+  if (observation.kind === "absent") absent(env, knowledge);
+  return { observation };
+};
+
+/** Reads the recorded database and, where it is absent, looks its UID up after that (S4). */
+export const confirm: EffectFunction = async (env, { knowledge }, signal) => {
+  const lane = laneOf(knowledge);
+  const observation = await readById(env, idOf(knowledge), lane, signal);
+  if (observation.kind === "present") return { observation };
+  absent(env, knowledge);
+  return { observation, lookup: await lookUp(env, knowledge.object.metadata.uid, lane, signal) };
+};
+
+function absent(env: Parameters<EffectFunction>[0], k: Knowledge): void {
+  // What we deleted ourselves is no absence to be counted (rule 12).
+  if (k.removals[idOf(k)] !== undefined) return;
+  if (k.object.metadata.deletionTimestamp === undefined) env.noteAbsent(k.object.metadata.uid);
+  env.requestRound();
+}
+
+function idOf(k: Knowledge): string {
+  const id = k.object.status?.providerId;
+  if (id === undefined) throw new StepError("bug", "There is no providerId to read by");
+  return id;
+}

@@ -1,0 +1,113 @@
+/**
+ * The effects that delete a database: remove (the CR is deleted) and discard (it failed before it was ever usable).
+ *
+ * @module
+ */
+import { ANNOTATION } from "../../api/constants.ts";
+import type { ExternalDatabase } from "../../api/schema.ts";
+import { ProviderError } from "../../providers/port.ts";
+import { quote } from "../../statechart/drift.ts";
+import { everAvailable, ownership, policiesOf } from "../../statechart/facts.ts";
+import type { Learned, Observation } from "../../statechart/knowledge.ts";
+import { learn } from "../../statechart/learn.ts";
+import { StepError } from "../../statechart/step_error.ts";
+import {
+  type EffectEnv,
+  type EffectFunction,
+  readById,
+  readObject,
+  stepError,
+  stillWanted,
+  SupersededError,
+} from "./env.ts";
+import { emit } from "./announce.ts";
+
+/** Deletes one database of a CR that is being deleted (rules 9 and 13). */
+export const remove: EffectFunction = async (env, { knowledge, decision, latest }, signal) => {
+  const object = await readObject(env, knowledge.object, signal);
+  if (object === undefined) return { gone: true };
+  if (!mayRemove(object)) return { object };
+  const crd = await crdState(env, signal);
+  if (crd !== "established") return { object, crdTerminating: true }; // rule 13: abandoned, not deleted
+  const recordedId = object.status?.providerId;
+  const id = decision.database?.id ?? recordedId;
+  if (id === undefined) throw new StepError("bug", "There is no database to delete");
+  const observation = await readById(env, id, "urgent", signal);
+  const facts = (seen: Observation): Learned =>
+    id === recordedId ? { object, observation: seen } : { object };
+  if (observation.kind === "absent") {
+    // Of a duplicate only a new lookup can tell; forgetting the old one asks for it.
+    return id === recordedId ? facts(observation) : { object, removed: { id, at: env.clock.monotonic() } };
+  }
+  const { database } = observation;
+  const view = env.view(object.metadata.uid);
+  if (ownership(knowledge, database, view) !== "ours") return facts(observation); // S3
+  if (database.state !== "Available" && database.state !== "Failed") return facts(observation); // Q4
+  return await send(env, object, id, facts(observation), signal, () => {
+    const now = latest();
+    if (now.gone || !mayRemove(now.object)) throw new SupersededError("The deletion is no longer wanted");
+  });
+};
+
+/** Whether policy, pause and abandonment let the database go. */
+function mayRemove(object: ExternalDatabase): boolean {
+  return object.metadata.deletionTimestamp !== undefined && !object.spec.paused &&
+    policiesOf(object).deletion === "Delete" &&
+    object.metadata.annotations?.[ANNOTATION.abandon] !== object.metadata.uid;
+}
+
+/** Deletes a database that failed before it was ever available, to make room for the next incarnation (rule 7). */
+export const discard: EffectFunction = async (env, { knowledge, latest }, signal) => {
+  const object = await readObject(env, knowledge.object, signal);
+  if (object === undefined) return { gone: true };
+  const id = object.status?.providerId;
+  if (id === undefined || object.metadata.deletionTimestamp !== undefined || object.spec.paused) {
+    return { object };
+  }
+  const observation = await readById(env, id, "followUp", signal);
+  if (observation.kind === "absent") return { object, observation, asked: { id, at: env.clock.monotonic() } };
+  const view = env.view(object.metadata.uid);
+  const k = learn(knowledge, { object, observation }, view.now);
+  if (
+    observation.database.state !== "Failed" || everAvailable(k) ||
+    ownership(k, observation.database, view) !== "ours"
+  ) {
+    return { object, observation };
+  }
+  return await send(env, object, id, { object, observation }, signal, stillWanted(latest, "removal"));
+};
+
+async function send(
+  env: EffectEnv,
+  object: ExternalDatabase,
+  id: string,
+  seen: Learned,
+  signal: AbortSignal,
+  wanted: () => void,
+): Promise<Learned> {
+  try {
+    const { answeredAt } = await env.gateway.delete(id, "urgent", signal, wanted);
+    emit(env, object, {
+      type: "Normal",
+      reason: "Deleting",
+      action: "Delete",
+      note: `Deleting the database ${quote(id)}`,
+    });
+    return { ...seen, observation: undefined, removed: { id, at: answeredAt } };
+  } catch (error) {
+    if (error instanceof SupersededError) return seen;
+    const at = env.clock.monotonic();
+    if (!(error instanceof ProviderError)) throw stepError(error, seen);
+    if (error.errorClass === "absent") return { ...seen, observation: undefined, removed: { id, at } };
+    // It may have taken effect: an absence found later is one that we asked for.
+    throw stepError(error, error.errorClass === "unknown" ? { ...seen, asked: { id, at } } : seen);
+  }
+}
+
+async function crdState(env: EffectEnv, signal: AbortSignal) {
+  try {
+    return await env.cluster.crdState({ signal });
+  } catch (error) {
+    throw stepError(error); // unreadable means wait (rule 13)
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * The retain effect (rule 16): the database stays, and says whose it was.
+ *
+ * @module
+ */
+import { TAG } from "../../api/constants.ts";
+import { ProviderError } from "../../providers/port.ts";
+import { ownership, ownFound, policiesOf } from "../../statechart/facts.ts";
+import { type EffectFunction, readById, readObject, stepError, SupersededError } from "./env.ts";
+
+/** Tags every database of the CR as retained. One that is gone, foreign or dying needs no tag. */
+export const retain: EffectFunction = async (env, { knowledge, latest }, signal) => {
+  const object = await readObject(env, knowledge.object, signal);
+  if (object === undefined) return { gone: true };
+  const kept = policiesOf(object).deletion === "Retain" || knowledge.crdTerminating;
+  if (!kept || object.spec.paused) return { object };
+  const { uid } = object.metadata;
+  const view = env.view(uid);
+  const ids = new Set(ownFound(knowledge, view).map((d) => d.id));
+  if (object.status?.providerId !== undefined) ids.add(object.status.providerId);
+  for (const id of ids) {
+    const observation = await readById(env, id, "urgent", signal);
+    if (observation.kind === "absent") continue;
+    const { database } = observation;
+    if (ownership(knowledge, database, view) !== "ours" || database.tags[TAG.retained] === uid) continue;
+    if (database.state === "Deleting") continue;
+    try {
+      await env.gateway.modify(id, { tags: { [TAG.retained]: uid } }, "urgent", signal, () => {
+        if (latest().object.spec.paused) throw new SupersededError("The resource was paused");
+      });
+    } catch (error) {
+      if (error instanceof SupersededError) return { object: latest().object };
+      // A failed database takes no tags; it stays all the same, and Event and log name it.
+      const refused = error instanceof ProviderError && error.errorClass === "busy" &&
+        database.state === "Failed";
+      if (!refused) throw stepError(error, { object });
+    }
+  }
+  return { object, retained: true };
+};

@@ -1,0 +1,163 @@
+/**
+ * The effects that write to the CR alone: finalize, record, report, reincarnate, release.
+ *
+ * @module
+ */
+import { addFinalizer, patchStatus, removeFinalizer, type StatusChange } from "../../kube/patches.ts";
+import type { JsonPatchOperation } from "../../kube/port.ts";
+import type { ExternalDatabase } from "../../api/schema.ts";
+import { quote } from "../../statechart/drift.ts";
+import { incarnationOf, isAdopted } from "../../statechart/facts.ts";
+import { isNew, type Learned } from "../../statechart/knowledge.ts";
+import { recordedStatus } from "../../statechart/recorded.ts";
+import { statusOf, type TimelessStatus, withTimes } from "../../statechart/status.ts";
+import { StepError } from "../../statechart/step_error.ts";
+import { type EffectEnv, type EffectFunction, keyOf, othersThan, patching, timestamp } from "./env.ts";
+import { announceRelease, announceStatus, emit } from "./announce.ts";
+
+/** Writes the finalizer, the intent record, under the CR's resourceVersion (rules 1 and 2). */
+export const finalize: EffectFunction = async (env, { latest }, signal) => {
+  const { object } = latest();
+  const operations = addFinalizer(object.metadata);
+  if (operations === undefined) return { object };
+  const wasNew = isNew(object);
+  const facts = await patching(
+    env,
+    object,
+    signal,
+    () => env.cluster.patch(keyOf(object), operations, { signal }),
+  );
+  return wasNew && facts.object !== undefined ? { ...facts, finalizerWrittenOnNew: true } : facts;
+};
+
+/** Records a database's id, with all else that is known, in one write (rule 6). */
+export const record: EffectFunction = async (env, { decision, latest }, signal) => {
+  const { database } = decision;
+  if (database === undefined) throw new StepError("bug", "There is no database to record");
+  const k = latest();
+  const { status } = recordedStatus(k, database, env.view(k.object.metadata.uid));
+  const facts = await writeStatus(env, k.object, status, signal);
+  if (facts.object !== undefined) {
+    const adopted = isAdopted(k.object);
+    emit(env, facts.object, {
+      type: "Normal",
+      reason: adopted ? "Adopted" : "Created",
+      action: adopted ? "Adopt" : "Create",
+      note: `${adopted ? "Adopted" : "Created"} the database ${
+        quote(database.id)
+      } (${database.engine} ${database.version}, ${database.sizeGb} GiB)`,
+    });
+  }
+  return {
+    ...facts,
+    // A lookup's word is an observation too; what was read or answered later stays.
+    observation: k.observation?.kind === "present" && k.observation.database.id === database.id
+      ? undefined
+      : { kind: "present", database, sentAt: k.lookup?.sentAt ?? env.clock.monotonic() },
+    duplicates: othersThan(database, k.lookup?.found ?? [], k.object.metadata.uid),
+  };
+};
+
+/** Says how things are. */
+export const report: EffectFunction = async (env, { decision, latest }, signal) => {
+  const k = latest();
+  const status = statusOf(k, decision);
+  const facts = await writeStatus(env, k.object, status, signal);
+  if (facts.object === undefined) return facts;
+  announceStatus(env, k.object, facts.object);
+  return {
+    ...facts,
+    reported: { text: JSON.stringify(status), resourceVersion: facts.object.metadata.resourceVersion },
+  };
+};
+
+/** Raises the incarnation and lets go of the lost database's id, under the CR's resourceVersion (rule 7). */
+export const reincarnate: EffectFunction = async (env, { decision, latest }, signal) => {
+  const k = latest();
+  const { object } = k;
+  const lost = object.status?.providerId;
+  const failed = lost !== undefined && k.removals[lost] !== undefined;
+  const change: StatusChange = {
+    state: "Pending",
+    incarnation: incarnationOf(object) + 1,
+    providerId: undefined,
+    endpoint: undefined,
+    providerState: undefined,
+    observed: undefined,
+    repair: undefined,
+    conditions: withTimes(object.status, statusOf(k, decision).conditions, timestamp(env.clock)),
+    ...(failed ? { provisioningFailures: (object.status?.provisioningFailures ?? 0) + 1 } : {}),
+  };
+  const facts = await statusPatch(
+    env,
+    object,
+    signal,
+    patchStatus(object, change, { resourceVersion: true }),
+  );
+  if (facts.object !== undefined && lost !== undefined) {
+    emit(
+      env,
+      facts.object,
+      failed
+        ? {
+          type: "Warning",
+          reason: "ProvisioningFailed",
+          action: "Recreate",
+          note: `The database ${quote(lost)} failed before it was available; creating another`,
+        }
+        : {
+          type: "Warning",
+          reason: "ExternalMissing",
+          action: "Recreate",
+          note: `The database ${quote(lost)} is gone at the provider; creating another`,
+        },
+    );
+  }
+  return facts;
+};
+
+/** Removes the finalizer and no other (S4, D6). */
+export const release: EffectFunction = async (env, { decision, latest, knowledge }, signal) => {
+  const { object } = latest();
+  const operations = removeFinalizer(object.metadata);
+  if (operations === undefined) return { object };
+  const facts = await patching(
+    env,
+    object,
+    signal,
+    () => env.cluster.patch(keyOf(object), operations, { signal }),
+  );
+  announceRelease(env, object, decision.cause ?? "deleted", knowledge);
+  return { ...facts, released: true };
+};
+
+/** Writes a status with the times of its conditions. */
+export function writeStatus(
+  env: EffectEnv,
+  object: ExternalDatabase,
+  status: TimelessStatus,
+  signal: AbortSignal,
+): Promise<Learned & { readonly object?: ExternalDatabase | undefined }> {
+  const change: StatusChange = {
+    // A field that was there and is not any more is removed.
+    ...Object.fromEntries(Object.keys(object.status ?? {}).map((field) => [field, undefined])),
+    ...status,
+    conditions: withTimes(object.status, status.conditions, timestamp(env.clock)),
+  };
+  return statusPatch(env, object, signal, patchStatus(object, change));
+}
+
+async function statusPatch(
+  env: EffectEnv,
+  object: ExternalDatabase,
+  signal: AbortSignal,
+  operations: readonly JsonPatchOperation[] | undefined,
+): Promise<Learned & { readonly object?: ExternalDatabase | undefined }> {
+  if (operations === undefined) return { object };
+  return await patching(
+    env,
+    object,
+    signal,
+    () => env.cluster.patchStatus(keyOf(object), operations, { signal }),
+  );
+}

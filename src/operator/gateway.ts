@@ -1,0 +1,194 @@
+/**
+ * The way to the provider: every call passes the account's scheduler, has a deadline, is counted, and, where it
+ * changes something, is fenced in the tick that sends it (rule 21).
+ *
+ * @module
+ */
+import type { Clock } from "../core/clock.ts";
+import type { Metrics } from "../core/metrics.ts";
+import { DeadlineError, withDeadline } from "../core/wait.ts";
+import {
+  type CallOptions,
+  type CreateRequest,
+  type Database,
+  type DatabasePage,
+  type DatabaseProvider,
+  type ModifyRequest,
+  ProviderError,
+  type ProviderErrorClass,
+  type ProviderInfo,
+} from "../providers/port.ts";
+import { RETRY_AFTER_CAP_MS } from "../statechart/step_error.ts";
+import { type Lane, QueueFullError, type Scheduler } from "./scheduler.ts";
+
+/** An answer with the monotonic times, in milliseconds, at which its request was sent and it came. */
+export interface Answer<T> {
+  readonly value: T;
+  readonly sentAt: number;
+  readonly answeredAt: number;
+}
+
+/** The fence held a mutation back: nothing was sent (rule 21). */
+export class NotSentError extends Error {
+  override readonly name = "NotSentError";
+}
+
+/** What {@linkcode ProviderGateway} needs. */
+export interface GatewayOptions {
+  readonly provider: DatabaseProvider;
+  readonly scheduler: Scheduler;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** How long one call may take once it was started, in milliseconds. */
+  readonly callTimeoutMs: number;
+  /** Throws when this process may not change anything now (rule 21). */
+  readonly fence: () => void;
+}
+
+/** Pause of the account after a 429 that names no time, in milliseconds. */
+const THROTTLE_PAUSE_MS = 1_000;
+/** Pages of one lookup; a UID has one database, so more than a few pages is a server that misbehaves. */
+const MAX_LOOKUP_PAGES = 50;
+
+/** Calls a provider. Rejects with {@linkcode ProviderError}, the signal's reason, or what `beforeSend` throws. */
+export class ProviderGateway {
+  readonly #o: GatewayOptions;
+  /** Mutating calls that were sent and not answered. */
+  #mutations = 0;
+
+  constructor(options: GatewayOptions) {
+    this.#o = options;
+  }
+
+  /** The provider's name. */
+  get name(): string {
+    return this.#o.provider.name;
+  }
+
+  /** Mutating calls under way: while there is one the lease is not released (rule 21). */
+  get mutationsInFlight(): number {
+    return this.#mutations;
+  }
+
+  /** What the provider says of itself. */
+  async info(signal: AbortSignal): Promise<ProviderInfo> {
+    return (await this.#call("info", "urgent", signal, false, (o) => this.#o.provider.info(o))).value;
+  }
+
+  /** One database by id. */
+  get(id: string, lane: Lane, signal: AbortSignal): Promise<Answer<Database>> {
+    return this.#call("get", lane, signal, false, (o) => this.#o.provider.get(id, o));
+  }
+
+  /** One page of a list. */
+  page(
+    tags: Readonly<Record<string, string>>,
+    pageToken: string | undefined,
+    lane: Lane,
+    signal: AbortSignal,
+  ): Promise<Answer<DatabasePage>> {
+    return this.#call("list", lane, signal, false, (o) => this.#o.provider.list({ ...o, tags, pageToken }));
+  }
+
+  /** All databases that carry the tags; `sentAt` is that of the first page. */
+  async lookup(
+    tags: Readonly<Record<string, string>>,
+    lane: Lane,
+    signal: AbortSignal,
+  ): Promise<Answer<readonly Database[]>> {
+    const found: Database[] = [];
+    let sentAt: number | undefined;
+    let pageToken: string | undefined;
+    for (let n = 0; n < MAX_LOOKUP_PAGES; n++) {
+      const { value, answeredAt, ...sent } = await this.page(tags, pageToken, lane, signal);
+      sentAt ??= sent.sentAt;
+      found.push(...value.items);
+      pageToken = value.nextPageToken;
+      if (pageToken === undefined) return { value: found, sentAt, answeredAt };
+    }
+    throw new ProviderError(
+      "retryable",
+      `The provider's list has more than ${MAX_LOOKUP_PAGES} pages for one UID`,
+    );
+  }
+
+  /** Sends a create; `wanted` is asked in the tick that sends it. */
+  create(
+    request: CreateRequest,
+    lane: Lane,
+    signal: AbortSignal,
+    wanted: () => void,
+  ): Promise<Answer<Database>> {
+    return this.#call("create", lane, signal, wanted, (o) => this.#o.provider.create(request, o));
+  }
+
+  /** Sends a change. */
+  modify(
+    id: string,
+    request: ModifyRequest,
+    lane: Lane,
+    signal: AbortSignal,
+    wanted: () => void,
+  ): Promise<Answer<Database>> {
+    return this.#call("modify", lane, signal, wanted, (o) => this.#o.provider.modify(id, request, o));
+  }
+
+  /** Sends a delete. */
+  delete(id: string, lane: Lane, signal: AbortSignal, wanted: () => void): Promise<Answer<void>> {
+    return this.#call("delete", lane, signal, wanted, (o) => this.#o.provider.delete(id, o));
+  }
+
+  #call<T>(
+    verb: string,
+    lane: Lane,
+    signal: AbortSignal,
+    wanted: false | (() => void),
+    call: (options: CallOptions) => Promise<T>,
+  ): Promise<Answer<T>> {
+    const { clock, scheduler, metrics, callTimeoutMs } = this.#o;
+    return scheduler.run(lane, signal, async () => {
+      const sentAt = clock.monotonic();
+      const beforeSend = wanted === false ? undefined : () => {
+        wanted();
+        try {
+          this.#o.fence();
+        } catch (error) {
+          throw new NotSentError(error instanceof Error ? error.message : String(error), { cause: error });
+        }
+      };
+      if (wanted !== false) this.#mutations++;
+      let outcome = "ok";
+      try {
+        const value = await withDeadline(
+          { clock, ms: callTimeoutMs, action: `${verb} at ${this.name}`, signal },
+          (inner) => call({ signal: inner, beforeSend }),
+        );
+        return { value, sentAt, answeredAt: clock.monotonic() };
+      } catch (error) {
+        const known = classify(error, wanted !== false);
+        if (known instanceof ProviderError) {
+          outcome = known.errorClass;
+          if (known.errorClass === "throttled") {
+            scheduler.pause(Math.min(known.retryAfterMs ?? THROTTLE_PAUSE_MS, RETRY_AFTER_CAP_MS));
+          }
+        } else outcome = "notSent";
+        throw known;
+      } finally {
+        if (wanted !== false) this.#mutations--;
+        metrics.cloudCall(verb, outcome, (clock.monotonic() - sentAt) / 1_000);
+      }
+    }).catch((error: unknown) => {
+      if (error instanceof QueueFullError) {
+        throw new ProviderError("retryable", error.message, { cause: error });
+      }
+      throw error;
+    });
+  }
+}
+
+/** A time-out of a change leaves its outcome unknown; one of a read costs nothing but the read. */
+function classify(error: unknown, mutating: boolean): unknown {
+  if (!(error instanceof DeadlineError)) return error;
+  const errorClass: ProviderErrorClass = mutating ? "unknown" : "retryable";
+  return new ProviderError(errorClass, `The provider did not answer within ${error.ms} ms`, { cause: error });
+}

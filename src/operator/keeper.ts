@@ -1,0 +1,243 @@
+/**
+ * Keeps one CR's actor alive: starts it, restarts it from cluster state after a crash (F4), puts it to sleep when it
+ * has long been idle and wakes it (rule 24), and ends it.
+ *
+ * @module
+ */
+import { type ActorRefFrom, createActor, type InspectionEvent, type SnapshotFrom } from "xstate";
+import { ANNOTATION } from "../api/constants.ts";
+import type { ExternalDatabase } from "../api/schema.ts";
+import { backoffMs } from "../core/backoff.ts";
+import type { Clock, TimerId } from "../core/clock.ts";
+import type { Random } from "../core/random.ts";
+import type { DatabaseInput, World } from "../statechart/context.ts";
+import type { DatabaseEvent } from "../statechart/events.ts";
+import { hasFinalizer } from "../statechart/knowledge.ts";
+import { isOlder } from "../statechart/learn.ts";
+import type { DatabaseMachine } from "../statechart/machine.ts";
+import type { TopState } from "../statechart/vocabulary.ts";
+
+/** A machine's snapshot. */
+export type DatabaseSnapshot = SnapshotFrom<DatabaseMachine>;
+
+/** One transition between top-level states. */
+export interface Transition {
+  readonly object: ExternalDatabase;
+  readonly from: TopState | undefined;
+  readonly to: TopState | undefined;
+  readonly event: string;
+  readonly reason: string;
+  /** How long the actor was in `from`, in milliseconds. */
+  readonly durationMs: number;
+}
+
+/** What a {@linkcode Keeper} works with; shared by all. */
+export interface KeeperEnv {
+  readonly machine: DatabaseMachine;
+  readonly world: World;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly onTransition: (transition: Transition) => void;
+  /** The actor crashed for the `crashes`th time in a row. */
+  readonly onCrash: (keeper: Keeper, error: unknown, crashes: number) => void;
+  /** The actor reached its final state. */
+  readonly onFinal: (keeper: Keeper, snapshot: DatabaseSnapshot) => void;
+}
+
+/** Waits between restarts of a crashed actor. */
+const RESTART = { baseMs: 1_000, capMs: 60_000 };
+/** An actor that lived this long, in milliseconds, has no crash behind it any more. */
+const HEALTHY_MS = 300_000;
+
+type Kept = NonNullable<DatabaseInput["kept"]>;
+
+/** One CR's actor. */
+export class Keeper {
+  #object: ExternalDatabase;
+  #actor: ActorRefFrom<DatabaseMachine> | undefined;
+  /** What a sleeping actor keeps. */
+  #kept: Kept | undefined;
+  #state: TopState | undefined;
+  #since: number;
+  #idleSince: number | undefined;
+  #crashes = 0;
+  #startedAt = 0;
+  #restart: TimerId | undefined;
+  #finished = false;
+  #lastEvent = "start";
+
+  constructor(private readonly env: KeeperEnv, object: ExternalDatabase) {
+    this.#object = object;
+    this.#since = env.clock.monotonic();
+  }
+
+  /** The newest copy of the CR. */
+  get object(): ExternalDatabase {
+    return this.#object;
+  }
+  /** The actor's snapshot, while one runs. */
+  get snapshot(): DatabaseSnapshot | undefined {
+    return this.#actor?.getSnapshot();
+  }
+  /** The top-level state last seen. */
+  get state(): TopState | undefined {
+    return this.#state;
+  }
+  /** The actor sleeps. */
+  get hibernating(): boolean {
+    return this.#kept !== undefined;
+  }
+  /** The final state was reached: the CR may still be there for others' finalizers. */
+  get finished(): boolean {
+    return this.#finished;
+  }
+  /** A mutating call, or the record of one, is under way (rule 14). */
+  get busy(): boolean {
+    const snapshot = this.snapshot;
+    if (snapshot === undefined || snapshot.status !== "active") return false;
+    return snapshot.hasTag("mutating") || snapshot.matches({ Creating: "record" }) ||
+      snapshot.matches({ Deleting: "record" });
+  }
+
+  /** Starts the actor. */
+  start(): void {
+    if (this.#finished || this.#actor !== undefined) return;
+    const { clock, machine, world } = this.env;
+    const kept = this.#kept;
+    this.#kept = undefined;
+    const actor = createActor(machine, {
+      input: { object: this.#object, world, ...(kept === undefined ? {} : { kept }) },
+      clock,
+      inspect: (inspection) => this.#inspect(inspection),
+    });
+    this.#actor = actor;
+    this.#startedAt = clock.monotonic();
+    // Without an error observer a throw in a guard would be an unhandled error of the process (F4).
+    actor.subscribe({ error: (error) => this.#crashed(actor, error) });
+    actor.start();
+  }
+
+  /** Tells the actor of a newer copy of the CR. */
+  upsert(object: ExternalDatabase): void {
+    if (isOlder(object, this.#object)) return;
+    const before = this.#object;
+    this.#object = object;
+    if (this.#finished) return;
+    if (this.#kept !== undefined && !concerns(before, object)) return;
+    this.send({ type: "object.changed", object });
+  }
+
+  /** Sends an event; wakes a sleeping actor. One that waits for its restart starts from the CR anyway. */
+  send(event: DatabaseEvent): void {
+    if (this.#finished || this.#restart !== undefined) return;
+    if (this.#actor === undefined) this.start();
+    this.#actor?.send(event);
+  }
+
+  /** The list showed the database: news for the actor, or nothing new to a sleeping one. */
+  listed(event: DatabaseEvent & { readonly type: "external.listed" }): void {
+    const seen = this.#kept?.observation;
+    if (seen?.kind === "present" && event.duplicates.length === 0 && same(seen.database, event.database)) {
+      this.#kept = {
+        ...this.#kept,
+        observation: { ...seen, sentAt: event.sentAt },
+        lastReadAt: event.sentAt,
+      };
+      return;
+    }
+    this.send(event);
+  }
+
+  /** Puts the actor to sleep if it has been idle for `ms`, with nothing pending (rule 24). */
+  hibernate(ms: number): boolean {
+    const snapshot = this.snapshot;
+    if (this.#actor === undefined || snapshot === undefined || this.#idleSince === undefined) return false;
+    if (this.env.clock.monotonic() - this.#idleSince < ms) return false;
+    const { knowledge: k, decision } = snapshot.context;
+    const ownTimer = this.#object.spec.pollInterval !== undefined;
+    const pending = k.failure !== undefined || k.unreadable !== undefined || k.duplicates.length > 0 ||
+      k.modifyUnknownSince !== undefined || decision.synced.status !== "True" || ownTimer;
+    if (pending || k.observation === undefined) return false;
+    const { bornHere, unknownSince, observation, mutatedAt, lastReadAt } = k;
+    this.#stopActor();
+    this.#kept = { bornHere, unknownSince, observation, mutatedAt, lastReadAt };
+    return true;
+  }
+
+  /** Ends the actor and forgets it. */
+  stop(): void {
+    if (this.#restart !== undefined) this.env.clock.clearTimeout(this.#restart);
+    this.#restart = undefined;
+    this.#stopActor();
+    this.#kept = undefined;
+    this.#moved(undefined, "stop");
+    this.#finished = true;
+  }
+
+  #stopActor(): void {
+    this.#actor?.stop();
+    this.#actor = undefined;
+    this.#idleSince = undefined;
+  }
+
+  #inspect(inspection: InspectionEvent): void {
+    if (inspection.type !== "@xstate.snapshot" || inspection.actorRef !== this.#actor) return;
+    const snapshot = inspection.snapshot as DatabaseSnapshot;
+    this.#lastEvent = inspection.event.type;
+    if (snapshot.status === "error") return;
+    const idle = snapshot.status === "active" && snapshot.matches({ Available: "idle" });
+    this.#idleSince = idle ? this.#idleSince ?? this.env.clock.monotonic() : undefined;
+    const value = snapshot.value;
+    const top = (typeof value === "string" ? value : Object.keys(value)[0]) as TopState;
+    this.#moved(top, snapshot.context.decision.synced.reason);
+    if (snapshot.status === "done") {
+      this.#finished = true;
+      this.#stopActor();
+      this.env.onFinal(this, snapshot);
+    }
+  }
+
+  #moved(to: TopState | undefined, reason: string): void {
+    const from = this.#state;
+    if (from === to) return;
+    const now = this.env.clock.monotonic();
+    this.#state = to;
+    this.env.onTransition({
+      object: this.#object,
+      from,
+      to,
+      event: this.#lastEvent,
+      reason,
+      durationMs: Math.round(now - this.#since),
+    });
+    this.#since = now;
+  }
+
+  #crashed(actor: ActorRefFrom<DatabaseMachine>, error: unknown): void {
+    if (this.#actor !== actor || this.#finished) return;
+    const { clock, random } = this.env;
+    this.#stopActor();
+    if (clock.monotonic() - this.#startedAt > HEALTHY_MS) this.#crashes = 0;
+    this.#crashes++;
+    this.#restart = clock.setTimeout(() => {
+      this.#restart = undefined;
+      this.start();
+    }, backoffMs(RESTART, this.#crashes - 1, random));
+    this.env.onCrash(this, error, this.#crashes);
+  }
+}
+
+/** Whether a change of the CR can matter to an idle actor: labels and foreign annotations cannot. */
+function concerns(before: ExternalDatabase, after: ExternalDatabase): boolean {
+  return before.metadata.generation !== after.metadata.generation ||
+    before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
+    hasFinalizer(before) !== hasFinalizer(after) ||
+    Object.values(ANNOTATION).some((a) =>
+      before.metadata.annotations?.[a] !== after.metadata.annotations?.[a]
+    ) ||
+    !same(before.status, after.status);
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

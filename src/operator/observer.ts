@@ -1,0 +1,166 @@
+/**
+ * Observes in bulk (design.md 3): one paginated list per period for all CRs of the account, fanned out to the actors.
+ *
+ * Promised: a period costs ceil(databases / 100) calls, whatever the number of CRs; a list that fails says so and is
+ * tried again with back-off; an absence is told only after a complete list; what carries a UID that no CR has in two
+ * complete lists is checked and reported as an orphan, never deleted (S2, rule 22).
+ *
+ * @module
+ */
+import { OPERATOR_NAME, TAG } from "../api/constants.ts";
+import { backoffMs } from "../core/backoff.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/log.ts";
+import { jitter, type Random } from "../core/random.ts";
+import { sleep } from "../core/wait.ts";
+import { type Database, ProviderError } from "../providers/port.ts";
+import type { ProviderGateway } from "./gateway.ts";
+
+/** A database as one list showed it. */
+export interface Listed {
+  readonly database: Database;
+  readonly sentAt: number;
+}
+
+/** A complete list. */
+export interface Round {
+  /** Monotonic time at which its first page was asked for, in milliseconds. */
+  readonly sentAt: number;
+  readonly byId: ReadonlyMap<string, Listed>;
+  readonly byUid: ReadonlyMap<string, readonly Listed[]>;
+}
+
+/** Who is told. */
+export interface ObserverSink {
+  /** A list is complete. */
+  onRound(round: Round): Promise<void> | void;
+  /** A list failed twice in a row or more. */
+  onUnreadable(error: ProviderError): void;
+}
+
+/** What an {@linkcode Observer} takes. */
+export interface ObserverOptions {
+  readonly gateway: ProviderGateway;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly periodMs: number;
+  readonly clusterId: () => string;
+  readonly sink: ObserverSink;
+}
+
+/** Failures in a row before the fleet is told: one lost answer is no outage. */
+const TELL_AFTER = 2;
+/** Requested rounds keep this distance, in milliseconds. */
+const MIN_DISTANCE_MS = 2_000;
+const RETRY = { baseMs: 1_000, capMs: 30_000 };
+/** 100 databases a page: a million databases end here. */
+const MAX_PAGES = 10_000;
+
+/** Lists once a period, and sooner on request. */
+export class Observer {
+  readonly #o: ObserverOptions;
+  #roundAt = Number.NEGATIVE_INFINITY;
+  #requested = false;
+  #wake: (() => void) | undefined;
+
+  constructor(options: ObserverOptions) {
+    this.#o = options;
+  }
+
+  /** Sent time of the last complete list, monotonic milliseconds; −Infinity before the first. */
+  get roundAt(): number {
+    return this.#roundAt;
+  }
+
+  /** Asks for a list soon; many requests make one list. */
+  requestRound(): void {
+    this.#requested = true;
+    this.#wake?.();
+  }
+
+  /** Lists until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { random, periodMs } = this.#o;
+    let failures = 0;
+    while (!signal.aborted) {
+      this.#requested = false;
+      const ok = await this.#round(failures, signal);
+      if (signal.aborted) return;
+      failures = ok ? 0 : failures + 1;
+      await this.#pause(ok ? jitter(random, periodMs, 0.05) : backoffMs(RETRY, failures - 1, random), signal);
+    }
+  }
+
+  /** Waits `ms`, less when a round is requested, never less than the minimal distance. */
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#o;
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    if (this.#requested) woken.abort();
+    try {
+      await sleep(clock, Math.min(ms, MIN_DISTANCE_MS), signal);
+      if (ms > MIN_DISTANCE_MS) {
+        await sleep(clock, ms - MIN_DISTANCE_MS, AbortSignal.any([signal, woken.signal]));
+      }
+    } catch {
+      // woken or stopped: the loop tells which
+    } finally {
+      this.#wake = undefined;
+    }
+  }
+
+  async #round(failures: number, signal: AbortSignal): Promise<boolean> {
+    const { log, sink } = this.#o;
+    try {
+      const round = await this.#list(signal);
+      this.#roundAt = round.sentAt;
+      await sink.onRound(round);
+      return true;
+    } catch (error) {
+      if (signal.aborted) return false;
+      const known = error instanceof ProviderError ? error : new ProviderError(
+        "retryable",
+        `Failed to list: ${error instanceof Error ? error.message : String(error)}`,
+      );
+      log.log("warn", "Failed to list the databases", {
+        class: known.errorClass,
+        error: known.message,
+        failures: failures + 1,
+      });
+      if (failures + 1 >= TELL_AFTER) sink.onUnreadable(known);
+      return false;
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<Round> {
+    const { gateway, clusterId } = this.#o;
+    const tags = { [TAG.cluster]: clusterId(), [TAG.managedBy]: OPERATOR_NAME };
+    const byId = new Map<string, Listed>();
+    const seen = new Set<string>();
+    let sentAt: number | undefined;
+    let pageToken: string | undefined;
+    for (let n = 0; n < MAX_PAGES; n++) {
+      const page = await gateway.page(tags, pageToken, "poll", signal);
+      sentAt ??= page.sentAt;
+      for (const database of page.value.items) byId.set(database.id, { database, sentAt: page.sentAt });
+      pageToken = page.value.nextPageToken;
+      if (pageToken === undefined) return { sentAt, byId, byUid: groupByUid(byId) };
+      if (seen.has(pageToken)) break;
+      seen.add(pageToken);
+    }
+    throw new ProviderError("retryable", "The provider's list does not end");
+  }
+}
+
+function groupByUid(byId: ReadonlyMap<string, Listed>): ReadonlyMap<string, readonly Listed[]> {
+  const byUid = new Map<string, Listed[]>();
+  for (const listed of byId.values()) {
+    const uid = listed.database.tags[TAG.uid];
+    if (uid === undefined) continue;
+    const known = byUid.get(uid);
+    if (known === undefined) byUid.set(uid, [listed]);
+    else known.push(listed);
+  }
+  return byUid;
+}

@@ -1,0 +1,208 @@
+/**
+ * One scheduler per provider account: who may call the cloud next (design.md 5, L3).
+ *
+ * Promised: at most `concurrency` calls at once; at most `ratePerSecond` starts a second; after `pause` no call
+ * starts until its time, whoever's it is (Q2); the higher lane goes first, yet every lane with work gets at least
+ * one start in ten; a call whose signal aborts leaves the queue; the queue is bounded.
+ *
+ * @module
+ */
+import type { Clock, TimerId } from "../core/clock.ts";
+
+/** Lanes, most urgent first. */
+export const LANES = ["urgent", "create", "followUp", "poll"] as const;
+/** `urgent`: deletes and edits of people; `create`; `followUp`: what is in transition; `poll`: everything else. */
+export type Lane = (typeof LANES)[number];
+
+/** Starts after which the most neglected lane goes first (L3: one call in ten). */
+const FAIR_EVERY = 10;
+
+/** The queue is full. */
+export class QueueFullError extends Error {
+  override readonly name = "QueueFullError";
+}
+
+/** Options of a {@linkcode Scheduler}. */
+export interface SchedulerOptions {
+  readonly clock: Clock;
+  /** Calls at once. @default 64 */
+  readonly concurrency?: number;
+  /** Starts a second; 0 means no limit. @default 0 */
+  readonly ratePerSecond?: number;
+  /** Longest queue. @default 100_000 */
+  readonly limit?: number;
+  /** Told the number of waiting calls whenever it changes. */
+  readonly onDepth?: (depth: number) => void;
+}
+
+interface Job {
+  readonly start: () => void;
+  cancelled: boolean;
+}
+
+/** Queues calls and starts them by the rules above. */
+export class Scheduler {
+  readonly #clock: Clock;
+  readonly #concurrency: number;
+  readonly #rate: number;
+  readonly #limit: number;
+  readonly #onDepth: (depth: number) => void;
+  readonly #queues: Record<Lane, Queue> = {
+    urgent: new Queue(),
+    create: new Queue(),
+    followUp: new Queue(),
+    poll: new Queue(),
+  };
+  #running = 0;
+  #waiting = 0;
+  #starts = 0;
+  #tokens: number;
+  #refilledAt: number;
+  #pausedUntil = Number.NEGATIVE_INFINITY;
+  #timer: TimerId | undefined;
+
+  constructor(options: SchedulerOptions) {
+    this.#clock = options.clock;
+    this.#concurrency = options.concurrency ?? 64;
+    this.#rate = options.ratePerSecond ?? 0;
+    this.#limit = options.limit ?? 100_000;
+    this.#onDepth = options.onDepth ?? (() => {});
+    this.#tokens = Math.max(1, this.#rate);
+    this.#refilledAt = this.#clock.monotonic();
+  }
+
+  /** Calls that wait. */
+  get depth(): number {
+    return this.#waiting;
+  }
+
+  /** Calls under way. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** No call starts for `ms` milliseconds; a longer pause that is under way stays. */
+  pause(ms: number): void {
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.monotonic() + ms);
+  }
+
+  /** Runs `work` when its turn comes. Rejects with the signal's reason if that aborts first, with {@linkcode QueueFullError}, or as `work` does. */
+  run<T>(lane: Lane, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      if (this.#waiting >= this.#limit) {
+        return reject(new QueueFullError(`The provider's queue is full (${this.#limit} calls wait)`));
+      }
+      const onAbort = () => {
+        job.cancelled = true;
+        this.#setWaiting(this.#waiting - 1);
+        reject(signal.reason);
+      };
+      const job: Job = {
+        cancelled: false,
+        start: () => {
+          signal.removeEventListener("abort", onAbort);
+          this.#running++;
+          work().then(resolve, reject).finally(() => {
+            this.#running--;
+            this.#pump();
+          });
+        },
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#queues[lane].push(job);
+      this.#setWaiting(this.#waiting + 1);
+      this.#pump();
+    });
+  }
+
+  #setWaiting(n: number): void {
+    this.#waiting = n;
+    this.#onDepth(n);
+  }
+
+  #pump(): void {
+    while (this.#running < this.#concurrency && this.#waiting > 0) {
+      const wait = this.#notBefore() - this.#clock.monotonic();
+      if (wait > 0) return this.#wakeIn(wait);
+      const job = this.#next();
+      if (job === undefined) return;
+      if (this.#rate > 0) this.#tokens -= 1;
+      this.#setWaiting(this.#waiting - 1);
+      job.start();
+    }
+  }
+
+  #notBefore(): number {
+    const now = this.#clock.monotonic();
+    if (this.#rate > 0) {
+      this.#tokens = Math.min(
+        Math.max(1, this.#rate),
+        this.#tokens + (now - this.#refilledAt) / 1_000 * this.#rate,
+      );
+      this.#refilledAt = now;
+    }
+    // A hair of slack, or floating point would make a timer of zero length spin.
+    const byRate = this.#rate > 0 && this.#tokens < 1 - 1e-6
+      ? now + (1 - this.#tokens) / this.#rate * 1_000
+      : now;
+    return Math.max(byRate, this.#pausedUntil);
+  }
+
+  #wakeIn(ms: number): void {
+    if (this.#timer !== undefined) this.#clock.clearTimeout(this.#timer);
+    this.#timer = this.#clock.setTimeout(() => {
+      this.#timer = undefined;
+      this.#pump();
+    }, Math.ceil(ms));
+  }
+
+  #next(): Job | undefined {
+    this.#starts++;
+    const order = this.#starts % FAIR_EVERY === 0 ? this.#fair() : LANES;
+    for (const lane of order) {
+      const job = this.#queues[lane].shift();
+      if (job !== undefined) {
+        for (const other of LANES) if (other !== lane) this.#queues[other].passedOver++;
+        this.#queues[lane].passedOver = 0;
+        return job;
+      }
+    }
+    return undefined;
+  }
+
+  /** The lanes, the one that was passed over most often first. */
+  #fair(): readonly Lane[] {
+    return LANES.toSorted((a, b) => this.#queues[b].passedOver - this.#queues[a].passedOver);
+  }
+}
+
+/** A queue that forgets cancelled jobs, with a head index in place of costly shifts. */
+class Queue {
+  #jobs: Job[] = [];
+  #head = 0;
+  passedOver = 0;
+
+  push(job: Job): void {
+    if (this.#empty()) this.passedOver = 0;
+    this.#jobs.push(job);
+  }
+
+  shift(): Job | undefined {
+    while (this.#head < this.#jobs.length) {
+      const job = this.#jobs[this.#head++];
+      if (this.#head > 1_024 && this.#head * 2 > this.#jobs.length) {
+        this.#jobs = this.#jobs.slice(this.#head);
+        this.#head = 0;
+      }
+      if (job !== undefined && !job.cancelled) return job;
+    }
+    this.#jobs = [];
+    this.#head = 0;
+    return undefined;
+  }
+
+  #empty(): boolean {
+    return this.#head >= this.#jobs.length;
+  }
+}

@@ -1,0 +1,290 @@
+/**
+ * The supervisor: a plain map from UID to keeper (design.md 7). It follows the reflector, fans the observer's lists out,
+ * and never lets one CR touch another.
+ *
+ * @module
+ */
+import { patchStatus } from "../kube/patches.ts";
+import { type Cluster, KubeError } from "../kube/port.ts";
+import type { ExternalDatabase } from "../api/schema.ts";
+import type { Logger } from "../core/log.ts";
+import type { Metrics } from "../core/metrics.ts";
+import { sleep } from "../core/wait.ts";
+import { absenceConfirmed } from "../statechart/facts.ts";
+import { withTimes } from "../statechart/status.ts";
+import type { ProviderError } from "../providers/port.ts";
+import type { AbsenceLedger } from "./absences.ts";
+import { keyOf, timestamp } from "./effects/env.ts";
+import { Inbox } from "./inbox.ts";
+import { type DatabaseSnapshot, Keeper, type KeeperEnv, type Transition } from "./keeper.ts";
+import type { Round } from "./observer.ts";
+
+/** What a {@linkcode Supervisor} takes. */
+export interface SupervisorOptions extends Omit<KeeperEnv, "onTransition" | "onCrash" | "onFinal"> {
+  readonly cluster: Cluster;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly absences: AbsenceLedger;
+  readonly onTransition?: (transition: Transition) => void;
+  /** Idle time after which an actor sleeps, in milliseconds. @default 600_000 */
+  readonly hibernateAfterMs?: number;
+}
+
+/** Keepers told of a list before the event loop gets its turn. */
+const SLICE = 500;
+/** Time between two looks for actors that may sleep, in milliseconds. */
+const SWEEP_MS = 60_000;
+/** Time between two looks at what is still in flight while draining, in milliseconds. */
+const DRAIN_STEP_MS = 20;
+
+/** One keeper per live CR. */
+export class Supervisor {
+  readonly #o: SupervisorOptions;
+  readonly #keepers = new Map<string, Keeper>();
+  readonly #inbox: Inbox;
+  readonly #env: KeeperEnv;
+  /** Aborts what the supervisor itself has under way. */
+  readonly #stopped = new AbortController();
+
+  constructor(options: SupervisorOptions) {
+    this.#o = options;
+    this.#inbox = new Inbox(
+      options.clock,
+      (d) => d.kind === "gone" ? this.#gone(d.object) : this.#upsert(d.object),
+    );
+    this.#env = {
+      machine: options.machine,
+      world: options.world,
+      clock: options.clock,
+      random: options.random,
+      onTransition: (t) => this.#transition(t),
+      onCrash: (keeper, error, crashes) => this.#crash(keeper, error, crashes),
+      onFinal: (keeper, snapshot) => this.#final(keeper, snapshot),
+    };
+  }
+
+  /** The keepers of all live CRs. */
+  get keepers(): IterableIterator<Keeper> {
+    return this.#keepers.values();
+  }
+
+  /** How many CRs have a keeper. */
+  get size(): number {
+    return this.#keepers.size;
+  }
+
+  /** Deliveries that wait. */
+  get backlog(): number {
+    return this.#inbox.size;
+  }
+
+  /** Whether a CR of this UID is known. */
+  has(uid: string): boolean {
+    return this.#keepers.has(uid);
+  }
+
+  /** The reflector's word: an object is new or changed. */
+  onUpsert(object: ExternalDatabase): void {
+    this.#inbox.push({ kind: "upsert", object });
+  }
+
+  /** The reflector's word: an object is gone. */
+  onGone(object: ExternalDatabase): void {
+    this.#inbox.push({ kind: "gone", object });
+  }
+
+  /** How many databases ought to be there: once available, and not being deleted (rule 12). */
+  known(): number {
+    let n = 0;
+    for (const { object } of this.#keepers.values()) if (isExpected(object)) n++;
+    return n;
+  }
+
+  /** Fans a complete list out. Absences are counted for the whole list before any actor hears of one (rule 12). */
+  async onRound(round: Round): Promise<void> {
+    const missing: Keeper[] = [];
+    let n = 0;
+    for (const keeper of [...this.#keepers.values()]) {
+      if (++n % SLICE === 0) await this.#yield();
+      const { uid } = keeper.object.metadata;
+      const id = keeper.object.status?.providerId;
+      if (id === undefined || keeper.finished) continue;
+      const listed = round.byId.get(id);
+      if (listed === undefined) {
+        missing.push(keeper);
+        if (isExpected(keeper.object)) this.#o.absences.absent(uid);
+        continue;
+      }
+      this.#o.absences.settled(uid);
+      const duplicates = (round.byUid.get(uid) ?? [])
+        .filter((l) => l.database.id !== id && l.database.state !== "Deleting")
+        .map((l) => l.database.id);
+      keeper.listed({ type: "external.listed", ...listed, duplicates });
+    }
+    for (const keeper of missing) keeper.send({ type: "external.unlisted", sentAt: round.sentAt });
+    this.onWorldChanged();
+  }
+
+  /** The list failed: every actor is told (C5). */
+  onUnreadable(error: ProviderError): void {
+    for (const keeper of this.#keepers.values()) {
+      if (keeper.object.status?.providerId === undefined) continue;
+      keeper.send({ type: "external.unreadable", errorClass: error.errorClass, message: error.message });
+    }
+  }
+
+  /** Something of the account changed: whoever rests without being in step decides anew; `everyone` includes sleepers. */
+  onWorldChanged(everyone = false): void {
+    for (const keeper of this.#keepers.values()) {
+      const decision = keeper.snapshot?.context.decision;
+      if (everyone || (decision !== undefined && decision.synced.status !== "True")) {
+        keeper.send({ type: "world.changed" });
+      }
+    }
+  }
+
+  /** Puts idle actors to sleep until the signal aborts. */
+  async sweep(signal: AbortSignal): Promise<void> {
+    const { clock, hibernateAfterMs = 600_000 } = this.#o;
+    while (!signal.aborted) {
+      await sleep(clock, SWEEP_MS, signal).catch(() => {}); // the abort itself
+      if (!signal.aborted) {
+        for (const keeper of this.#keepers.values()) keeper.hibernate(hibernateAfterMs);
+      }
+    }
+  }
+
+  /** Takes no more work, lets mutating calls and the record of their answers end, at most `graceMs`, and stops all. */
+  async drain(graceMs: number): Promise<void> {
+    const { clock } = this.#o;
+    this.#inbox.close();
+    const until = clock.monotonic() + graceMs;
+    while (true) {
+      for (const keeper of this.#keepers.values()) if (!keeper.busy) keeper.stop();
+      const busy = [...this.#keepers.values()].some((k) => k.busy);
+      if (!busy || clock.monotonic() >= until) break;
+      await sleep(clock, DRAIN_STEP_MS);
+    }
+    this.#stopped.abort(new Error("The operator is stopping"));
+    for (const keeper of this.#keepers.values()) keeper.stop();
+    this.#keepers.clear();
+  }
+
+  #upsert(object: ExternalDatabase): void {
+    const { uid } = object.metadata;
+    if (absenceConfirmed(object) || object.metadata.deletionTimestamp !== undefined) {
+      this.#o.absences.settled(uid);
+    }
+    const known = this.#keepers.get(uid);
+    if (known !== undefined) return known.upsert(object);
+    const keeper = new Keeper(this.#env, object);
+    this.#keepers.set(uid, keeper);
+    keeper.start();
+  }
+
+  #gone(object: ExternalDatabase): void {
+    const { uid } = object.metadata;
+    const keeper = this.#keepers.get(uid);
+    if (keeper === undefined) return;
+    this.#o.absences.settled(uid);
+    if (keeper.finished) return this.#forget(keeper);
+    keeper.send({ type: "object.gone" });
+    // A keeper between crash and restart has no actor to end by itself.
+    if (keeper.snapshot === undefined) this.#forget(keeper);
+  }
+
+  #forget(keeper: Keeper): void {
+    keeper.stop();
+    this.#keepers.delete(keeper.object.metadata.uid);
+  }
+
+  #final(keeper: Keeper, snapshot: DatabaseSnapshot): void {
+    const { knowledge: k, decision } = snapshot.context;
+    const { metadata, status } = k.object;
+    const left = decision.database?.id ?? status?.providerId;
+    // S2: what goes without our release may leave a database behind.
+    const byForce = left !== undefined && !k.released && k.removals[left] === undefined &&
+      k.observation?.kind !== "absent";
+    if (byForce) {
+      this.#o.log.log("error", "A resource is gone while its database may live; see the orphans", {
+        namespace: metadata.namespace,
+        name: metadata.name,
+        uid: metadata.uid,
+        providerId: left,
+      });
+    }
+    if (k.gone) this.#forget(keeper);
+  }
+
+  #transition(t: Transition): void {
+    const { metrics, log, onTransition } = this.#o;
+    metrics.transition(t.from, t.to);
+    const { namespace, name, uid } = t.object.metadata;
+    if (t.to !== undefined) {
+      log.log("info", "Transition", {
+        namespace,
+        name,
+        uid,
+        from: t.from ?? "",
+        to: t.to,
+        event: t.event,
+        reason: t.reason,
+        durationMs: t.durationMs,
+      });
+    }
+    onTransition?.(t);
+  }
+
+  #crash(keeper: Keeper, error: unknown, crashes: number): void {
+    const { object } = keeper;
+    const message = error instanceof Error ? error.message : String(error);
+    this.#o.log.log("error", "An actor crashed and will be restarted from cluster state", {
+      namespace: object.metadata.namespace,
+      name: object.metadata.name,
+      uid: object.metadata.uid,
+      crashes,
+      error: message,
+    });
+    this.#reportCrash(object, message).catch((failed: unknown) => {
+      this.#o.log.log("warn", "Failed to report a crashed actor", {
+        namespace: object.metadata.namespace,
+        name: object.metadata.name,
+        error: failed instanceof Error ? failed.message : String(failed),
+      });
+    });
+  }
+
+  /** F4: the condition `ActorFailed`, written past the actor that cannot write it. */
+  async #reportCrash(object: ExternalDatabase, message: string): Promise<void> {
+    const { cluster, clock } = this.#o;
+    const observedGeneration = object.metadata.generation;
+    const failed = {
+      status: "Unknown" as const,
+      reason: "ActorFailed",
+      message: `The operator failed on this resource and tries again: ${message}`.slice(0, 512),
+      observedGeneration,
+    };
+    const conditions = withTimes(
+      object.status,
+      [{ type: "Ready", ...failed }, { type: "Synced", ...failed }],
+      timestamp(clock),
+    );
+    const operations = patchStatus(object, { conditions });
+    if (operations === undefined) return;
+    try {
+      await cluster.patchStatus(keyOf(object), operations, { signal: this.#stopped.signal });
+    } catch (error) {
+      if (!(error instanceof KubeError) || error.kind !== "notFound") throw error;
+    }
+  }
+
+  #yield(): Promise<void> {
+    return sleep(this.#o.clock, 0);
+  }
+}
+
+/** Whether a database of this CR ought to show in a complete list. */
+function isExpected({ metadata, status }: ExternalDatabase): boolean {
+  return status?.providerId !== undefined && status.endpoint !== undefined &&
+    metadata.deletionTimestamp === undefined;
+}
