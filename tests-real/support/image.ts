@@ -6,12 +6,18 @@
  *
  * @module
  */
-import { must, type Output, run } from "./process.ts";
+import { endBackground, guard, must, type Output, run, startBackground } from "./process.ts";
 
 const BUILDAH = ["--storage-driver", "vfs"];
 const ROOT = new URL("../../", import.meta.url).pathname;
 /** Tools that the build stage's RUN lines use. */
 const APPLETS = ["sh", "cp", "chmod", "cat", "ls", "id", "touch", "env"];
+
+/** A container that runs in the background. */
+export interface RunningContainer extends AsyncDisposable {
+  /** What it has written so far. */
+  log(): Promise<string>;
+}
 
 /** An image that was built for a test. */
 export class Image {
@@ -26,6 +32,9 @@ export class Image {
   /** Builds the Dockerfile on stand-ins for its base images. */
   static async build(): Promise<Image> {
     const store = await Deno.makeTempDir({ prefix: "externaldatabase-image-" });
+    await guard(store);
+    // The image's user passes through it.
+    await Deno.chmod(store, 0o755);
     const image = new Image(store, "localhost/externaldatabase-operator:test");
     try {
       for (const base of await baseImages()) await image.#commitStandIn(base);
@@ -64,6 +73,44 @@ export class Image {
     } finally {
       await this.#buildah("rm", container);
     }
+  }
+
+  /**
+   * Starts a command in the background, as a kubelet would: with these variables, these files (readable by the
+   * image's user), and `kubernetes.default.svc` at 127.0.0.1. Disposing of it ends it.
+   */
+  async start(
+    words: readonly string[],
+    env: Readonly<Record<string, string>>,
+    files: Readonly<Record<string, string>>,
+  ): Promise<RunningContainer> {
+    const host = ["--add-host", "kubernetes.default.svc:127.0.0.1"];
+    const container = (await this.#buildah("from", "--pull-never", ...host, this.#name)).trim();
+    const mount = (await this.#buildah("mount", container)).trim();
+    for (const [path, text] of Object.entries(files)) {
+      await Deno.mkdir(`${mount}/${path}`.replace(/[^/]*$/, ""), { recursive: true });
+      await Deno.writeTextFile(`${mount}/${path}`, text);
+    }
+    await must("chmod", ["-R", "a-w,a+rX", mount]);
+    await this.#buildah("umount", container);
+    const variables = Object.entries(env).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
+    const run = [
+      "run",
+      "--isolation",
+      "chroot",
+      "--network",
+      "host",
+      ...variables,
+      container,
+      "--",
+      ...words,
+    ];
+    const dir = this.#store;
+    await startBackground({ name: "pod", dir, command: "buildah", args: [...this.#flags(), ...run] });
+    return {
+      log: () => Deno.readTextFile(`${dir}/pod.log`),
+      [Symbol.asyncDispose]: () => endBackground(dir, "pod", "SIGTERM"),
+    };
   }
 
   /** Removes the image, its base and all their layers. */
