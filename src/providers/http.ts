@@ -173,15 +173,10 @@ export function createHttpProvider(options: HttpProviderOptions): DatabaseProvid
       const query = snapshot === undefined ? "" : `?finalSnapshot=${encodeURIComponent(snapshot)}`;
       const sending: Sending = { verb: "delete", method: "DELETE", path: `${idPath("delete", id)}${query}` };
       const { status, text } = await send(sending, call);
-      // Some clouds answer nothing here. A page of a captive portal is no acceptance.
-      if (text.trim() === "" || /^\s*\{/.test(text)) return;
-      throw new ProviderError(
-        "unknown",
-        `${ACTIONS.delete}: HTTP status ${status}, but the answer is not JSON`,
-        {
-          code: "InvalidAnswer",
-        },
-      );
+      if (text.trim() === "" || isObject(text)) return; // some clouds answer nothing here
+      // A page of a captive portal is no acceptance.
+      const what = `HTTP status ${status}, but the answer is not a JSON object`;
+      throw new ProviderError("unknown", `${ACTIONS.delete}: ${what}`, { code: "InvalidAnswer" });
     },
   };
 }
@@ -216,6 +211,15 @@ function idPath(verb: CallVerb, id: string): string {
     throw new ProviderError("rejected", `${ACTIONS[verb]}: "${id}" cannot be a database's id`);
   }
   return `/databases/${encodeURIComponent(id)}`;
+}
+
+function isObject(text: string): boolean {
+  try {
+    const json: unknown = JSON.parse(text);
+    return typeof json === "object" && json !== null && !Array.isArray(json);
+  } catch {
+    return false;
+  }
 }
 
 function transportError(verb: CallVerb, signal: AbortSignal, cause: unknown): ProviderError {

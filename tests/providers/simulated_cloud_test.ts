@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { TAG } from "../../src/api/constants.ts";
+import type { Clock } from "../../src/core/clock.ts";
 import { seededRandom } from "../../src/core/random.ts";
 import { type DatabaseProvider, ProviderError } from "../../src/providers/port.ts";
 import { SimulatedCloud } from "../../src/providers/simulated/cloud.ts";
@@ -292,6 +293,47 @@ Deno.test("provisioning can fail, storage can be full, and a person at the conso
   cloud.remove(id);
   assertEquals(await classOf(clock.until(provider.get(id, OPTIONS))), "absent NotFound");
   assertEquals(cloud.ledger.effects({ by: "console" }).map((e) => e.kind), ["change", "gone"]);
+});
+
+Deno.test("an operation that a person cut short does not end the next one", async () => {
+  const { clock, cloud, provider, create } = stage({ modifyMs: 10_000, jitter: 0 });
+  const { id } = await create("u1");
+  await clock.advance(6_000);
+  await clock.until(provider.modify(id, { sizeGb: 30 }, OPTIONS));
+  await clock.advance(5_000);
+  cloud.edit(id, { state: "Available" });
+  await clock.until(provider.modify(id, { sizeGb: 40 }, OPTIONS));
+  await clock.advance(6_000);
+  assertEquals(cloud.get(id)?.state, "Modifying");
+  await clock.advance(6_000);
+  assertEquals([cloud.get(id)?.state, cloud.get(id)?.sizeGb], ["Available", 40]);
+});
+
+Deno.test("a slow call takes effect within the bound, however late its answer", async () => {
+  const { clock, cloud, create } = stage({ effectBoundMs: 8_000 });
+  cloud.faults.add({ fault: { delayMs: 60_000 } });
+  assertEquals(await classOf(create("u1")), "unknown");
+  await clock.advance(3_000);
+  assertEquals(cloud.ledger.createEffects("u1").length, 1);
+});
+
+Deno.test("state is loaded with the time between counted, whatever the new process's monotonic clock says", async () => {
+  const { clock, cloud, create } = stage({ provisionMs: 5_000, jitter: 0 });
+  const { id } = await create("u1");
+  const text = cloud.dump();
+  await clock.advance(3_000);
+  const later: Clock = {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic() - 900,
+    setTimeout: (fn, ms) => clock.setTimeout(fn, ms),
+    clearTimeout: (timer) => clock.clearTimeout(timer),
+  };
+  const next = new SimulatedCloud({ clock: later, random: seededRandom(9) });
+  next.load(text);
+  await clock.advance(1_900);
+  assertEquals(next.get(id)?.state, "Provisioning");
+  await clock.advance(200);
+  assertEquals(next.get(id)?.state, "Available");
 });
 
 Deno.test("state survives a process: databases, tokens, and what was still to happen", async () => {

@@ -98,14 +98,17 @@ function readList(query: URLSearchParams): CloudCall {
   };
 }
 
-/** The body as JSON; the model checks its shape. */
+/** The body as a JSON object; the model checks its shape. */
 async function readBody<T>(request: Request): Promise<T> {
   const text = await readBounded(request);
+  let json: unknown;
   try {
-    return JSON.parse(text) as T;
+    json = JSON.parse(text);
   } catch {
     throw invalid("The body is not JSON");
   }
+  if (typeof json !== "object" || json === null) throw invalid("The body is not a JSON object");
+  return json as T;
 }
 
 function toResponse(answer: CloudAnswer): Response {

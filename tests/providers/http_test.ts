@@ -1,0 +1,221 @@
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { createHttpProvider } from "../../src/providers/http.ts";
+import { ProviderError } from "../../src/providers/port.ts";
+import { createProvider } from "../../src/providers/registry.ts";
+import { seededRandom } from "../../src/core/random.ts";
+import { VirtualClock } from "./virtual_clock.ts";
+
+const CALL = { signal: new AbortController().signal };
+const DATABASE = {
+  id: "db-1",
+  name: "o",
+  engine: "postgres",
+  version: "14",
+  sizeGb: 1,
+  state: "Available",
+  tags: {},
+  createdAt: "2026-01-01T00:00:00Z",
+};
+
+interface Sent {
+  url: string;
+  init: RequestInit;
+}
+
+/** A provider whose fetch answers with `answer` and keeps what was sent. */
+function stage(answer: (sent: Sent) => Response, options: Record<string, unknown> = {}) {
+  const sent: Sent[] = [];
+  const clock = new VirtualClock();
+  const fetch = (url: string, init: RequestInit) => {
+    sent.push({ url, init });
+    return Promise.resolve(answer({ url, init }));
+  };
+  const provider = createHttpProvider({ url: "http://cloud.test/base/", clock, fetch, ...options });
+  return { provider, sent, clock };
+}
+
+function authorization(sent: Sent | undefined): string | null {
+  return new Headers(sent?.init.headers).get("authorization");
+}
+
+Deno.test("ids, tags and page tokens are percent-encoded, and the base path is kept", async () => {
+  const { provider, sent } = stage(({ url }) =>
+    Response.json(url.includes("?") ? { items: [] } : { ...DATABASE, id: "a/b ?" })
+  );
+  await provider.get("a/b ?", CALL);
+  await provider.list({ ...CALL, tags: { "k/x": "a=b&c d" }, pageToken: "p&=", limit: 5 });
+  assertEquals(sent.map((s) => s.url), [
+    "http://cloud.test/base/v1/databases/a%2Fb%20%3F",
+    "http://cloud.test/base/v1/databases?tag=k%2Fx%3Da%3Db%26c%20d&limit=5&pageToken=p%26%3D",
+  ]);
+  assertEquals(sent[0]?.init.redirect, "manual");
+});
+
+Deno.test("F5: a token file is re-read after a 401, trimmed, and never quoted", async () => {
+  let content = "old-secret-token\n";
+  let reads = 0;
+  const { provider, sent } = stage(
+    ({ init }) =>
+      new Headers(init.headers).get("authorization") === "Bearer new-secret-token"
+        ? Response.json(DATABASE)
+        : Response.json({ error: { code: "Unauthenticated", message: "old-secret-token is\nexpired" } }, {
+          status: 401,
+        }),
+    {
+      tokenFile: "/token",
+      readFile: () => {
+        reads++;
+        return Promise.resolve(content);
+      },
+    },
+  );
+  const error = await assertRejects(() => provider.get("db-1", CALL), ProviderError);
+  assertEquals(error.errorClass, "unauthorised");
+  assertEquals(error.message, "Reading the database: Unauthenticated: [token] is\\u000aexpired");
+  content = "  new-secret-token\r\n";
+  await provider.get("db-1", CALL);
+  await provider.get("db-1", CALL);
+  assertEquals(reads, 2);
+  assertEquals(sent.map(authorization), [
+    "Bearer old-secret-token",
+    "Bearer new-secret-token",
+    "Bearer new-secret-token",
+  ]);
+});
+
+Deno.test("a token file is read again after a minute, and its absence is unauthorised, with nothing sent", async () => {
+  let content: string | undefined = "one";
+  const readFile = () =>
+    content === undefined ? Promise.reject(new Error("ENOENT")) : Promise.resolve(content);
+  const { provider, sent, clock } = stage(() => Response.json(DATABASE), { tokenFile: "/t", readFile });
+  await provider.get("db-1", CALL);
+  content = "two";
+  await clock.advance(60_000);
+  await provider.get("db-1", CALL);
+  assertEquals(sent.map(authorization), ["Bearer one", "Bearer two"]);
+  for (const bad of [undefined, "", "two words", "a\nb"]) {
+    content = bad;
+    await clock.advance(60_000);
+    let fenced = 0;
+    const create = provider.create({ ...DATABASE, clientToken: "t" }, {
+      ...CALL,
+      beforeSend: () => fenced++,
+    });
+    const error = await assertRejects(() => create, ProviderError);
+    assertEquals([error.errorClass, fenced], ["unauthorised", 0]);
+  }
+  assertEquals(sent.length, 2);
+});
+
+Deno.test("an account's description is taken field by field, the safe value for what makes no sense", async () => {
+  const info = async (body: unknown) => {
+    const { account, clientTokens, readLagSeconds, effectBoundSeconds } = await stage(() =>
+      Response.json(body)
+    ).provider.info(CALL);
+    return [account, clientTokens, readLagSeconds, effectBoundSeconds];
+  };
+  assertEquals(await info({ account: "a", clientTokens: true, readLagSeconds: 1.5, effectBoundSeconds: 0 }), [
+    "a",
+    true,
+    1.5,
+    0,
+  ]);
+  assertEquals(await info({}), [undefined, false, 15, 30]);
+  const wrong = { account: "", clientTokens: "yes", readLagSeconds: -1, effectBoundSeconds: "10" };
+  assertEquals(await info(wrong), [undefined, false, 15, 30]);
+  for (const body of [null, [], "x"]) {
+    const error = await assertRejects(
+      () => stage(() => Response.json(body)).provider.info(CALL),
+      ProviderError,
+    );
+    assertEquals(error.errorClass, "retryable", JSON.stringify(body));
+  }
+});
+
+Deno.test("a throttled call says how long to wait", async () => {
+  const { provider } = stage(() =>
+    new Response("slow down", { status: 429, headers: { "retry-after": "40" } })
+  );
+  const error = await assertRejects(() => provider.get("db-1", CALL), ProviderError);
+  assertEquals([error.errorClass, error.retryAfterMs], ["throttled", 40_000]);
+});
+
+Deno.test("the whole exchange has one deadline, by the injected clock, and the request is told to stop", async () => {
+  const clock = new VirtualClock();
+  let aborted = false;
+  const fetch = (_url: string, init: RequestInit) =>
+    new Promise<Response>((_, reject) =>
+      init.signal!.addEventListener("abort", () => {
+        aborted = true;
+        reject(init.signal!.reason);
+      })
+    );
+  const provider = createHttpProvider({ url: "http://cloud.test", clock, fetch, timeoutMs: 2_000 });
+  const call = provider.delete("db-1", CALL);
+  const error = await assertRejects(() => clock.until(call, 2_000), ProviderError);
+  assertEquals([error.errorClass, error.code, aborted], ["unknown", "Timeout", true]);
+  assertEquals(clock.pending, 0);
+});
+
+Deno.test("beforeSend and fetch share one tick even where the token comes from a file", async () => {
+  const events: string[] = [];
+  const { provider } = stage(() => {
+    events.push("fetch");
+    return Response.json(DATABASE);
+  }, { tokenFile: "/t", readFile: () => Promise.resolve("t") });
+  const beforeSend = () => {
+    events.push("before");
+    queueMicrotask(() => events.push("microtask"));
+  };
+  await provider.modify("db-1", { sizeGb: 2 }, { ...CALL, beforeSend });
+  assertEquals(events.slice(0, 3), ["before", "fetch", "microtask"]);
+});
+
+Deno.test("messages hold no address, no secret, and at most 512 characters", async () => {
+  const fetch = () =>
+    Promise.reject(new TypeError("fetch failed for http://user:secret@10.0.0.1/" + "x".repeat(2_000)));
+  const clock = new VirtualClock();
+  const provider = createHttpProvider({ url: "http://cloud.test", clock, fetch, token: "secret-token" });
+  const error = await assertRejects(
+    () => provider.create({ ...DATABASE, clientToken: "t" }, CALL),
+    ProviderError,
+  );
+  assertEquals(error.errorClass, "unknown");
+  assert(!/secret|10\.0\.0\.1/.test(error.message) && error.message.length <= 512, error.message);
+});
+
+Deno.test("a URL or token that cannot be used is refused at once, without being quoted", () => {
+  const clock = new VirtualClock();
+  for (const url of ["", "cloud", "ftp://x", "http://u:hunter2@x", "http://x/?key=hunter2", "http://x/#f"]) {
+    const error = assertThrows(() => createHttpProvider({ url, clock }));
+    assertInstanceOf(error, Error);
+    assert(!error.message.includes("hunter2"), error.message);
+  }
+  const error = assertThrows(() => createHttpProvider({ url: "http://x", clock, token: "hunter2\nx" }));
+  assertInstanceOf(error, Error);
+  assert(!error.message.includes("hunter2"), error.message);
+});
+
+Deno.test("providers are made by name; what is not in this build says so", async () => {
+  const options = { clock: new VirtualClock(), random: seededRandom(1) };
+  const simulated = createProvider("simulated", options);
+  assertEquals((await options.clock.until(simulated.info(CALL))).account, "simulated");
+  assertEquals(createProvider("http", { ...options, cloudUrl: "http://x" }).name, "http");
+  for (
+    const [name, text] of [["http", "--cloud-url"], ["aws-rds", "not in this build"], [
+      "x",
+      'there is no "x"',
+    ]]
+  ) {
+    const error = assertThrows(() => createProvider(name!, options));
+    assertInstanceOf(error, Error);
+    assertStringIncludes(error.message, text!);
+  }
+});
