@@ -114,7 +114,7 @@ export const START_FLAGS: readonly Flag[] = [
   {
     name: "kubeconfig",
     value: "file",
-    description: "kubeconfig to use outside a pod (default: the KUBECONFIG variable, then ~/.kube/config)",
+    description: "kubeconfig to use outside a pod (default: the KUBECONFIG variable)",
   },
   { name: "context", value: "name", description: "context of the kubeconfig (default: its current one)" },
   {

@@ -1,0 +1,49 @@
+/**
+ * `start`: the operator against a cluster.
+ *
+ * @module
+ */
+import { OPERATOR_NAME } from "../api/constants.ts";
+import { loadClusterConfig } from "../kube/config.ts";
+import { createProvider } from "../providers/registry.ts";
+import { type HostEnvironment, hostOperator } from "./host.ts";
+import type { StartOptions } from "./options.ts";
+
+/** Runs until the signal aborts. Rejects with one clear error when the configuration does not do. */
+export async function runStart(options: StartOptions, environment: HostEnvironment): Promise<void> {
+  const { clock, random, log } = environment;
+  const config = await loadClusterConfig({ clock, kubeconfig: options.kubeconfig, context: options.context });
+  if (config.skipTlsVerify) {
+    log.log("warn", "The kubeconfig asks to skip TLS verification, which is not done", {
+      cluster: config.source,
+    });
+  }
+  if (options.provider === "simulated") {
+    log.log("warn", "The simulated cloud lives in this process alone: its databases are gone when it ends");
+  }
+  const provider = createProvider(options.provider, {
+    clock,
+    random,
+    cloudUrl: options.cloudUrl,
+    cloudTokenFile: options.cloudTokenFile,
+    timeoutMs: options.callTimeoutMs,
+    caller: OPERATOR_NAME,
+  });
+  const ownNamespace = Deno.env.get("POD_NAMESPACE") || (config.inCluster ? config.namespace : undefined);
+  await hostOperator({
+    config,
+    provider,
+    identity: `${Deno.env.get("POD_NAME") || OPERATOR_NAME}_${crypto.randomUUID()}`,
+    listen: options.listen,
+    namespaces: options.namespaces,
+    pollIntervalMs: options.pollIntervalMs,
+    cacheTtlMs: options.cacheTtlMs,
+    concurrency: options.concurrency,
+    rate: options.rate,
+    callTimeoutMs: options.callTimeoutMs,
+    clusterId: options.clusterId,
+    lease: options.leaderElect
+      ? { namespace: options.leaseNamespace ?? ownNamespace ?? "default", name: options.leaseName }
+      : undefined,
+  }, environment);
+}

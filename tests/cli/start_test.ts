@@ -1,0 +1,100 @@
+import { assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
+import { Child, main } from "./support.ts";
+
+const PERMISSIONS = ["--allow-net=127.0.0.1", "--allow-env", "--allow-read"];
+
+async function withDirectory(work: (directory: string) => Promise<void>): Promise<void> {
+  const directory = await Deno.makeTempDir();
+  try {
+    await work(directory);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+async function writeKubeconfig(directory: string, server: string): Promise<string> {
+  const path = `${directory}/kubeconfig`;
+  await Deno.writeTextFile(
+    path,
+    JSON.stringify({
+      apiVersion: "v1",
+      kind: "Config",
+      "current-context": "test",
+      clusters: [{ name: "test", cluster: { server } }],
+      users: [{ name: "test", user: {} }],
+      contexts: [{ name: "test", context: { cluster: "test", user: "test" } }],
+    }),
+  );
+  return path;
+}
+
+Deno.test("a configuration that does not do ends with 1 and one line that names the way out", async () => {
+  await withDirectory(async (directory) => {
+    const kubeconfig = await writeKubeconfig(directory, "http://127.0.0.1:1");
+    const cases: [string[], RegExp][] = [
+      [["start"], /^error: No Kubernetes cluster is named: .*--kubeconfig.*run demo\n$/],
+      [["start", "--kubeconfig", `${directory}/none`], /^error: .*--kubeconfig.*none.*\n$/],
+      [
+        ["start", "--kubeconfig", kubeconfig, "--context", "other"],
+        /^error: .*no context "other".*"test".*\n$/,
+      ],
+      [["start", "--kubeconfig", kubeconfig, "--provider", "postgres"], /^error: .*"postgres".*\n$/],
+    ];
+    for (const [args, expected] of cases) {
+      const run = await main(args, {}, PERMISSIONS);
+      assertEquals(run.code, 1, run.err);
+      assertMatch(run.err, expected);
+      assertEquals(run.err.trim().split("\n").length, 1);
+      assertNotMatch(run.err, /^\s+at /m);
+    }
+  });
+});
+
+Deno.test("an address that is taken is told with the flag that helps", async () => {
+  await withDirectory(async (directory) => {
+    const taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    try {
+      const kubeconfig = await writeKubeconfig(directory, "http://127.0.0.1:1");
+      const { port } = taken.addr as Deno.NetAddr;
+      const run = await main(
+        ["start", "--kubeconfig", kubeconfig, "--listen", `127.0.0.1:${port}`],
+        {},
+        PERMISSIONS,
+      );
+      assertEquals(run.code, 1);
+      assertMatch(run.err, new RegExp(`^error: Listening on 127\\.0\\.0\\.1:${port} failed; .*--listen: `));
+    } finally {
+      taken.close();
+    }
+  });
+});
+
+Deno.test("W6, W5: against an API server that fails start stays healthy, is not ready, and ends with 0 on SIGTERM", async () => {
+  await withDirectory(async (directory) => {
+    const api = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      () => new Response("down", { status: 503 }),
+    );
+    const kubeconfig = await writeKubeconfig(directory, `http://127.0.0.1:${api.addr.port}`);
+    const child = new Child(
+      ["start", "--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0", "--log-level", "info"],
+      PERMISSIONS,
+    );
+    try {
+      const line = await child.line((text) => text.includes("The operator has started"));
+      const url = JSON.parse(line).url as string;
+      const health = await fetch(`${url}/healthz`);
+      assertEquals([health.status, await health.text()], [200, "ok\n"]);
+      const ready = await fetch(`${url}/readyz`);
+      assertEquals(ready.status, 503);
+      assertStringIncludes(await ready.text(), "- The API server has not answered yet");
+      child.kill("SIGTERM");
+      assertEquals(await child.code(), 0);
+      assertMatch(child.out, /"msg":"The operator has stopped"/);
+      assertEquals(child.err, "");
+    } finally {
+      await child.end();
+      await api.shutdown();
+    }
+  });
+});
