@@ -12,6 +12,7 @@ import { TAG } from "../../api/constants.ts";
 import type { Clock } from "../../core/clock.ts";
 import { jitter, type Random } from "../../core/random.ts";
 import { sleep } from "../../core/wait.ts";
+import { Bucket } from "./bucket.ts";
 import { type Fault, type FaultContext, Faults, REFUSALS } from "./faults.ts";
 import { type CallEntry, Ledger } from "./ledger.ts";
 import { type Applied, CloudModel } from "./model.ts";
@@ -47,7 +48,7 @@ export class SimulatedCloud {
   readonly #timeline = new Timeline();
   readonly #model: CloudModel;
   readonly #results = new Map<number, CloudAnswer | undefined>();
-  #bucket: { tokens: number; at: number };
+  readonly #bucket: Bucket;
 
   constructor({ clock, random, ...settings }: SimulatedCloudOptions) {
     this.settings = { ...structuredClone(DEFAULT_SETTINGS) };
@@ -55,7 +56,7 @@ export class SimulatedCloud {
     this.#clock = clock;
     this.#random = random;
     this.faults = new Faults(random, this.settings, () => clock.monotonic());
-    this.#bucket = { tokens: this.settings.burst, at: clock.monotonic() };
+    this.#bucket = new Bucket(this.settings, () => clock.monotonic());
     this.#model = new CloudModel({
       settings: this.settings,
       random,
@@ -158,13 +159,8 @@ export class SimulatedCloud {
   }
 
   #throttle(): Fault | undefined {
-    const { ratePerSecond: rate, burst } = this.settings;
-    if (rate <= 0) return undefined;
-    const now = this.#clock.monotonic();
-    const tokens = Math.min(Math.max(1, burst), this.#bucket.tokens + (now - this.#bucket.at) / 1000 * rate);
-    this.#bucket = { tokens: tokens >= 1 ? tokens - 1 : tokens, at: now };
-    if (tokens >= 1) return undefined;
-    const retryAfterSeconds = Math.max(1, Math.ceil((1 - tokens) / rate));
+    const retryAfterSeconds = this.#bucket.take();
+    if (retryAfterSeconds === undefined) return undefined;
     return { answer: { ...REFUSALS.throttled, retryAfterSeconds }, effect: "none" };
   }
 

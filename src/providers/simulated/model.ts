@@ -7,25 +7,17 @@
  */
 import { TAG } from "../../api/constants.ts";
 import { jitter, type Random } from "../../core/random.ts";
-import { checkCreate, checkModify, fingerprint } from "./bodies.ts";
+import { checkCreate, checkModify } from "./bodies.ts";
 import type { Effect, Ledger } from "./ledger.ts";
+import { reportedEngine, reportedVersion } from "./reported.ts";
 import type { CloudSettings } from "./settings.ts";
 import { conflict, invalid, listPage, notFound, Store, view } from "./store.ts";
 import type { Job, Timeline } from "./timeline.ts";
+import { TokenBook } from "./tokens.ts";
 import { RefusalError } from "./types.ts";
 import type { CloudAnswer, CloudCall, CloudRecord, CreateBody, InfoView, ModifyBody } from "./types.ts";
 import type { SnapshotRecord } from "./types.ts";
 import { compareVersions, isVersionPrefix, nextMinor } from "./versions.ts";
-
-/** What a client token stands for. */
-export interface TokenRecord {
-  readonly account: string;
-  readonly token: string;
-  readonly fingerprint: string;
-  readonly id: string;
-  /** Monotonic; a token is forgotten `tokenMemoryMs` after it. */
-  lastUsed: number;
-}
 
 /** What became of a call. */
 export interface Applied {
@@ -56,13 +48,15 @@ export interface CallContext {
 /** The cloud's content and rules. */
 export class CloudModel {
   readonly store = new Store();
-  readonly tokens = new Map<string, TokenRecord>();
+  readonly tokens: TokenBook;
   readonly snapshots: SnapshotRecord[] = [];
   seq = 0;
   /** Rises with everything that is worth keeping on disk. */
   revision = 0;
 
-  constructor(private readonly parts: ModelParts) {}
+  constructor(private readonly parts: ModelParts) {
+    this.tokens = new TokenBook(parts.settings);
+  }
 
   /** Applies one call; a refusal is an answer too. */
   apply(call: CloudCall, context: CallContext): Applied {
@@ -118,22 +112,13 @@ export class CloudModel {
   #create(body: CreateBody, context: CallContext): Applied {
     const { settings } = this.parts;
     const { account, at } = context;
-    const print = fingerprint(body);
-    const token = settings.clientTokens ? body.clientToken : undefined;
-    const word = `${account}\n${token}`;
-    if (token !== undefined) {
-      const known = this.tokens.get(word);
-      if (known !== undefined && this.#remembered(known, at)) {
-        known.lastUsed = at;
-        if (known.fingerprint !== print) {
-          throw conflict("IdempotencyMismatch", "The client token was used with other parameters");
-        }
-        const first = this.store.get(known.id);
-        if (first === undefined) {
-          throw conflict("TokenUsed", `The client token was used for ${known.id}, which is gone`);
-        }
-        return this.#shown(200, first, "replayed");
+    const firstId = this.tokens.use(body, account, at);
+    if (firstId !== undefined) {
+      const first = this.store.get(firstId);
+      if (first === undefined) {
+        throw conflict("TokenUsed", `The client token was used for ${firstId}, which is gone`);
       }
+      return this.#shown(200, first, "replayed");
     }
     if (settings.engines !== null) {
       const versions = settings.engines[body.engine.toLowerCase()];
@@ -143,17 +128,10 @@ export class CloudModel {
       }
     }
     const record = this.insert({ ...body, tags: { ...body.tags } }, at, account);
-    if (token !== undefined) {
-      this.tokens.set(word, { account, token, fingerprint: print, id: record.id, lastUsed: at });
-    }
+    this.tokens.remember(body, account, record.id, at);
     this.#end("provisioned", record, at, settings.provisionMs);
     this.record("create", "api", record, at, "", context.caller, body.clientToken);
     return this.#shown(201, record, "done");
-  }
-
-  #remembered(token: TokenRecord, at: number): boolean {
-    const { tokenMemoryMs, effectBoundMs } = this.parts.settings;
-    return tokenMemoryMs === 0 || at - token.lastUsed <= Math.max(tokenMemoryMs, effectBoundMs);
   }
 
   /** Puts a new database in `Provisioning` in, without a ledger entry and without an end to the provisioning. */
@@ -171,7 +149,7 @@ export class CloudModel {
       account,
       name: body.name,
       engine: reportedEngine(body.engine, settings),
-      version: this.#reportedVersion(body.version),
+      version: reportedVersion(body.version, settings),
       sizeGb: body.sizeGb,
       state: "Provisioning",
       tags: body.tags,
@@ -183,11 +161,6 @@ export class CloudModel {
     };
     this.store.add(record);
     return record;
-  }
-
-  #reportedVersion(version: string): string {
-    const { minorVersion } = this.parts.settings;
-    return minorVersion !== null && /^\d+$/.test(version) ? `${version}.${minorVersion}` : version;
   }
 
   #modify(record: CloudRecord, body: ModifyBody, context: CallContext): Applied {
@@ -216,7 +189,7 @@ export class CloudModel {
       record.state = "Modifying";
       const pending: { version?: string; sizeGb?: number } = {};
       if (version !== undefined && !satisfied && !settings.stubborn.includes("version")) {
-        pending.version = this.#reportedVersion(version);
+        pending.version = reportedVersion(version, settings);
       }
       if (body.sizeGb !== undefined && !settings.stubborn.includes("sizeGb")) pending.sizeGb = body.sizeGb;
       record.pending = pending;
@@ -343,18 +316,5 @@ export class CloudModel {
       tags: { ...record.tags },
       detail,
     });
-  }
-}
-
-function reportedEngine(engine: string, settings: CloudSettings): string {
-  switch (settings.engineCase) {
-    case "as-is":
-      return engine;
-    case "lower":
-      return engine.toLowerCase();
-    case "upper":
-      return engine.toUpperCase();
-    case "title":
-      return engine.slice(0, 1).toUpperCase() + engine.slice(1).toLowerCase();
   }
 }

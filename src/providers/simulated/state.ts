@@ -5,8 +5,9 @@
  */
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
-import type { CloudModel, TokenRecord } from "./model.ts";
+import type { CloudModel } from "./model.ts";
 import type { Job, NewJob, Timeline } from "./timeline.ts";
+import type { TokenRecord } from "./tokens.ts";
 import type { CloudRecord, SnapshotRecord } from "./types.ts";
 
 const FORMAT = 1;
@@ -31,7 +32,7 @@ export function dumpState(model: CloudModel, timeline: Timeline, clock: Clock): 
     monotonic: clock.monotonic(),
     seq: model.seq,
     records: [...model.store.all()],
-    tokens: [...model.tokens.values()],
+    tokens: model.tokens.all(),
     snapshots: model.snapshots,
     jobs: jobs.filter((j) => j.kind !== "call" || j.call.verb !== "list"),
   });
@@ -52,7 +53,7 @@ export function loadState(text: string, model: CloudModel, timeline: Timeline, c
     model.store.add({ ...record, listedFrom: record.listedFrom + shift });
   }
   for (const token of state.tokens as unknown as TokenRecord[]) {
-    model.tokens.set(`${token.account}\n${token.token}`, { ...token, lastUsed: token.lastUsed + shift });
+    model.tokens.restore({ ...token, lastUsed: token.lastUsed + shift });
   }
   model.snapshots.push(...state.snapshots as unknown as SnapshotRecord[]);
   for (const job of state.jobs as unknown as Job[]) {
