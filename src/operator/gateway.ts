@@ -138,6 +138,14 @@ export class ProviderGateway {
     return this.#call("delete", lane, signal, wanted, (o) => this.#o.provider.delete(id, o));
   }
 
+  #fence(): void {
+    try {
+      this.#o.fence();
+    } catch (error) {
+      throw new NotSentError(error instanceof Error ? error.message : String(error), { cause: error });
+    }
+  }
+
   #call<T>(
     verb: string,
     lane: Lane,
@@ -150,15 +158,12 @@ export class ProviderGateway {
       const sentAt = clock.monotonic();
       const beforeSend = wanted === false ? undefined : () => {
         wanted();
-        try {
-          this.#o.fence();
-        } catch (error) {
-          throw new NotSentError(error instanceof Error ? error.message : String(error), { cause: error });
-        }
+        this.#fence();
       };
       if (wanted !== false) this.#mutations++;
       let outcome = "ok";
       try {
+        this.#fence(); // no external call at all without the lease (H1); a mutation is checked again as it is sent
         const value = await withDeadline(
           { clock, ms: callTimeoutMs, action: `${verb} at ${this.name}`, signal },
           (inner) => call({ signal: inner, beforeSend }),
