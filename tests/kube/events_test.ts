@@ -88,6 +88,15 @@ Deno.test("Repetitions that come while an Event waits are counted in one request
   assertEquals([created.length, counted.length, counted[0]?.count], [1, 1, 50]);
 });
 
+Deno.test("Repetitions take one place in the queue, not one each", async () => {
+  const { clock, created, recorder } = setUp({ queue: 2 });
+  recorder.record(event("first"));
+  for (let i = 0; i < 50; i++) recorder.record(event("A"));
+  recorder.record(event("B"));
+  await clock.advance(1_000);
+  assertEquals(created.map((c) => c.event.reason), ["first", "A", "B"]);
+});
+
 Deno.test("Requests are spread over time and what is too much is dropped", async () => {
   const { clock, created, log, recorder } = setUp({ queue: 10, rate: 5 });
   for (let i = 0; i < 100; i++) recorder.record(event(`R${i}`));

@@ -234,6 +234,21 @@ Deno.test("A renewal that took effect but whose answer was lost is recognised as
   await a.stop();
 });
 
+Deno.test("An answer that comes after the lease was lost does not open the fence again", async () => {
+  const world = new World(), clock = new ManualClock();
+  let delay = 0;
+  const wait = () =>
+    delay === 0 ? undefined : new Promise<void>((resolve) => clock.setTimeout(resolve, delay));
+  const a = start("a", world.port({ after: wait }), clock);
+  await clock.advance(1_000);
+  delay = 5_100; // each renewal takes effect, and its answer comes a little later than it is waited for
+  await clock.until("lost", () => a.done, 60_000, 10);
+  for (let i = 0; i < 100; i++) {
+    assertThrows(() => a.elector.check(), FencedError);
+    await clock.advance(100);
+  }
+});
+
 Deno.test("A request that is never answered does not use up the whole renew deadline", async () => {
   const world = new World(), clock = new ManualClock();
   let stuck = 0;
@@ -289,7 +304,10 @@ Deno.test("A release waits for a renewal in flight, so that the renewal cannot t
   await clock.advance(1_500); // a renewal is on its way
   assertEquals(world.writes, writes);
   const released = a.elector.release(new AbortController().signal);
-  await clock.advance(5_000);
+  for (let i = 0; i < 50; i++) {
+    await clock.advance(100);
+    assertThrows(() => a.elector.check(), FencedError);
+  }
   await released;
   assertEquals(world.record?.holderIdentity, "");
   await clock.advance(10_000);

@@ -1,6 +1,7 @@
 // deno-lint-ignore-file require-yield -- watches that end or break without an event
 /** The reflector's waits, on a manual clock and a scripted cluster. @module */
 import { assert, assertEquals } from "@std/assert";
+import type { ExternalDatabase } from "../../src/api/schema.ts";
 import {
   type Cluster,
   KubeError,
@@ -12,7 +13,7 @@ import { ManualClock } from "../support/manual_clock.ts";
 import { startReflector } from "./support.ts";
 
 interface Script {
-  list?: (request: ListRequest) => { resourceVersion: string };
+  list?: (request: ListRequest) => { resourceVersion: string; items?: readonly ExternalDatabase[] };
   watch?: (request: WatchRequest) => AsyncIterable<WatchEvent>;
 }
 
@@ -164,5 +165,30 @@ Deno.test("Several namespaces: synced when all are, and the oldest sign of life 
   readable = true;
   await clock.advance(20_000);
   assertEquals([r.reflector.synced, r.told.synced], [true, 1]);
+  await r.stop();
+});
+
+Deno.test("A list of one namespace says nothing of the objects of another", async () => {
+  const clock = new ManualClock();
+  const object = (namespace: string): ExternalDatabase => ({
+    apiVersion: "crd.my.domain/v1",
+    kind: "ExternalDatabase",
+    metadata: { name: "x", namespace, uid: `uid-${namespace}`, resourceVersion: "1", generation: 1 },
+    spec: { engine: "postgres", version: "14", sizeGb: 1 },
+  });
+  const { cluster } = scripted(clock, {
+    list: (request) => ({ resourceVersion: "1", items: [object(request.namespace ?? "")] }),
+    watch: async function* (request) {
+      request.onOpen?.();
+      await new Promise<void>((resolve) =>
+        clock.setTimeout(resolve, request.namespace === "a" ? 5_000 : 200_000)
+      );
+      throw new KubeError("expired", "too old");
+    },
+  });
+  const r = startReflector(cluster, { ...slow, namespaces: ["a", "b"] }, clock);
+  await clock.advance(60_000);
+  assertEquals(r.told.all.toSorted(), ["+x@1", "+x@1"]);
+  assertEquals(r.reflector.size, 2);
   await r.stop();
 });

@@ -8,7 +8,7 @@ import {
   assertRejects,
 } from "@std/assert";
 import { systemClock } from "../../src/core/clock.ts";
-import { fileToken } from "../../src/kube/credentials.ts";
+import { fileToken, staticCredentials } from "../../src/kube/credentials.ts";
 import { KubeError, type KubeErrorKind } from "../../src/kube/port.ts";
 import { Transport } from "../../src/kube/transport.ts";
 import { createCluster } from "../../src/kube/client.ts";
@@ -195,32 +195,72 @@ Deno.test("A request that is not answered ends at its deadline as a time-out, an
     assertEquals((await cluster.get(key, { signal: never })).metadata.name, "a");
   }, { deadlineMs: 150, concurrency: 1 }));
 
-Deno.test("After a time-out on a connection that answered nothing, a new HTTP client is made and the old one closed", async () => {
+/** HTTP clients that tell when they are closed. */
+function tellingClients() {
   const made: { closed: boolean }[] = [];
-  await withApi(async (api, cluster) => {
-    await api.put("a");
-    await cluster.get(key, { signal: never });
-    api.misdeed = () => "stall";
-    await failure(cluster.get(key, { signal: never }));
-    api.misdeed = () => undefined;
-    await cluster.get(key, { signal: never });
-    assertEquals(made.map((m) => m.closed), [true, false]);
-  }, {
-    deadlineMs: 150,
+  return {
+    closed: () => made.map((entry) => entry.closed),
     createClient: () => {
       const client = Deno.createHttpClient({});
       const entry = { closed: false };
       made.push(entry);
-      return Object.assign(client, {
+      return Object.assign(client, { // fetch takes its own class only
         close: () => {
           entry.closed = true;
           Deno.HttpClient.prototype.close.call(client);
         },
       });
     },
-  });
-  assertEquals(made.every((m) => m.closed), true, "all are closed at the end");
+  };
+}
+
+Deno.test("After a time-out on a connection that answered nothing, a new client is made; the old one lives as long as its watch", async () => {
+  const clients = tellingClients();
+  await withApi(async (api, cluster) => {
+    await api.put("a");
+    const stop = new AbortController();
+    const watch = cluster.watch({ resourceVersion: "101", timeoutSeconds: 60, signal: stop.signal })
+      [Symbol.asyncIterator]();
+    const next = watch.next();
+    await eventually("the watch", () => api.open.length === 1);
+    api.misdeed = () => "stall";
+    await failure(cluster.get(key, { signal: never }));
+    api.misdeed = () => undefined;
+    await cluster.get(key, { signal: never });
+    assertEquals(clients.closed(), [false, false]);
+    await api.put("b");
+    assertEquals((await next).value?.type, "ADDED", "the watch lives on");
+    stop.abort(new Error("stopping"));
+    await assertRejects(() => watch.next());
+    assertEquals(clients.closed(), [true, false]);
+  }, { deadlineMs: 150, createClient: clients.createClient });
+  assertEquals(clients.closed(), [true, true]);
 });
+
+Deno.test("One slow request is no reason for a new client while others are answered", async () => {
+  const clients = tellingClients();
+  await withApi(async (api, cluster) => {
+    await api.put("a");
+    await api.put("slow");
+    api.misdeed = (request) => request.url.pathname.endsWith("/slow") ? "stall" : undefined;
+    const slow = failure(cluster.get({ ...key, name: "slow" }, { signal: never }));
+    await eventually("the slow request", () => api.requests.length === 1);
+    await cluster.get(key, { signal: never });
+    assertEquals((await slow).kind, "timeout");
+    await cluster.get(key, { signal: never });
+    assertEquals(clients.closed(), [false]);
+  }, { deadlineMs: 200, createClient: clients.createClient });
+});
+
+Deno.test("A redirect is not followed: the token is for the API server alone", () =>
+  withApi(async (other) => {
+    await other.put("a");
+    await withApi(async (api, cluster) => {
+      api.misdeed = (r) => ({ status: 307, headers: { location: `${other.url}${r.url.pathname}` } });
+      assertEquals((await failure(cluster.get(key, { signal: never }))).kind, "network");
+      assertEquals(other.requests, []);
+    }, { credentials: staticCredentials({ Authorization: "Bearer secret-token" }) });
+  }));
 
 Deno.test("An aborted request rejects with the signal's own reason, also while it waits for a slot", () =>
   withApi(async (api, cluster) => {
@@ -235,6 +275,9 @@ Deno.test("An aborted request rejects with the signal's own reason, also while i
     assertEquals(await assertRejects(() => a), reason);
     assertEquals(await assertRejects(() => b), reason);
     assertEquals(api.requests.length, 1, "what waited was never sent");
+    api.misdeed = () => undefined;
+    await api.put("a");
+    assertEquals((await cluster.get(key, { signal: never })).metadata.name, "a", "the slot is free");
   }, { concurrency: 1 }));
 
 Deno.test("No more than the allowed requests are in flight, and watches do not count", () =>

@@ -195,6 +195,9 @@ Deno.test("W8: an object older than what is known is never delivered, from a wat
     const r = startReflector(cluster);
     await eventually("the watch", () => api.open.length === 1);
     await api.open[0]?.send("MODIFIED", old);
+    api.open[0]?.break();
+    await eventually("the watch again", () => api.watches.length === 2 && api.open.length === 1);
+    assertEquals(api.watches[1]?.from, "102", "a replayed event does not set it back");
     // A lagging server: the whole list is older than what was seen.
     const newest = api.objects.get("a");
     assert(newest);
