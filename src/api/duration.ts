@@ -6,9 +6,14 @@
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
+/** Whether {@linkcode parseDuration} takes `text`. */
+export function isDuration(text: string): boolean {
+  return text.length <= 64 && /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(text);
+}
+
 /** Milliseconds of a duration such as `30s`, `5m`, `1h30m` or `250ms`. Throws an Error that quotes a malformed one. */
 export function parseDuration(text: string): number {
-  if (text.length <= 64 && /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(text)) {
+  if (isDuration(text)) {
     let ms = 0;
     for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) {
       ms += Number(amount) * (UNIT_MS[unit ?? ""] ?? NaN);

@@ -12,6 +12,7 @@ import type { Clock, TimerId } from "../core/clock.ts";
 import type { Random } from "../core/random.ts";
 import type { DatabaseInput, World } from "../statechart/context.ts";
 import type { DatabaseEvent } from "../statechart/events.ts";
+import { specOf } from "../statechart/facts.ts";
 import { hasFinalizer } from "../statechart/knowledge.ts";
 import { isOlder } from "../statechart/learn.ts";
 import type { DatabaseMachine } from "../statechart/machine.ts";
@@ -154,8 +155,10 @@ export class Keeper {
     if (this.#actor === undefined || snapshot === undefined || this.#idleSince === undefined) return false;
     if (this.env.clock.monotonic() - this.#idleSince < ms) return false;
     const { knowledge: k, decision } = snapshot.context;
-    const ownTimer = this.#object.spec.pollInterval !== undefined;
-    const pending = k.failure !== undefined || k.unreadable !== undefined || k.duplicates.length > 0 ||
+    const ownTimer = specOf(this.#object).pollInterval !== undefined;
+    const now = this.env.clock.monotonic();
+    const pending = Object.values(k.failures).some((f) => f.until > now) || k.unreadable !== undefined ||
+      k.duplicates.length > 0 ||
       k.modifyUnknownSince !== undefined || decision.synced.status !== "True" || ownTimer;
     if (pending || k.observation === undefined) return false;
     const { bornHere, unknownSince, observation, mutatedAt, lastReadAt } = k;

@@ -21,8 +21,10 @@ export interface DatabaseContext {
   readonly knowledge: Knowledge;
   readonly decision: Decision;
   readonly world: World;
-  /** How often the same effect was chosen in a row within a second: the guard against a loop that learns nothing. */
-  readonly spin: { readonly step: string; readonly count: number; readonly since: number };
+  /** How many effects were chosen within a second: the guard against a loop that learns nothing. */
+  readonly spin: { readonly count: number; readonly since: number };
+  /** `knowledge.stimuli` at the last decision. */
+  readonly begunAt: number;
 }
 
 /** The machine's input. */

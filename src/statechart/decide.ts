@@ -12,7 +12,7 @@ import { decideCreation } from "./decide_creation.ts";
 import { decideDeletion } from "./decide_deletion.ts";
 import { decideObserved } from "./decide_observed.ts";
 import { type Decision, isEffect } from "./decision.ts";
-import { accountDiffers, ownership, presentDatabase } from "./facts.ts";
+import { accountDiffers, ownership, presentDatabase, specOf } from "./facts.ts";
 import { hasFinalizer, isNew, type Knowledge } from "./knowledge.ts";
 import { statusDiffers, statusOf } from "./status.ts";
 import { failureVerdict, no, readiness, unknown } from "./verdicts.ts";
@@ -23,8 +23,11 @@ import type { TopState } from "./vocabulary.ts";
 /** The next thing to do. A failed effect is not tried again before its time, and a rest first says what it is about. */
 export function decide(k: Knowledge, view: View): Decision {
   const planned = heedFailure(k, view, plan(k, view));
-  if (isEffect(planned.step) || planned.step === "end") return planned;
-  return mustReport(k, planned) ? { ...planned, step: "report" } : planned;
+  if (isEffect(planned.step) || planned.step === "end" || !mustReport(k, planned)) return planned;
+  // A status write that failed is tried again in its time; meanwhile the rest goes on as it would.
+  const left = (k.failures.report?.until ?? view.now) - view.now;
+  if (left > 0) return { ...planned, waitMs: Math.min(planned.waitMs ?? left, left) };
+  return { ...planned, step: "report" };
 }
 
 /** The next thing to do, failures and reports apart. */
@@ -39,7 +42,7 @@ export function plan(k: Knowledge, view: View): Decision {
     const verdict = no("InvalidSpec", `${problem}; edit the resource to mend it`);
     return { ...resting(k), step: "idle", ready: readiness(k, view, verdict), synced: verdict };
   }
-  if (object.spec.paused) {
+  if (specOf(object).paused) {
     const verdict = no(
       "Paused",
       "Paused by spec.paused: nothing is changed at the provider until it is false",
@@ -111,9 +114,9 @@ function resting(k: Knowledge): { readonly state: TopState } {
 }
 
 function heedFailure(k: Knowledge, view: View, planned: Decision): Decision {
-  const { failure } = k;
-  if (failure === undefined || !isEffect(planned.step)) return planned;
-  if (failure.effect !== planned.step || view.now >= failure.until) return planned;
+  if (!isEffect(planned.step)) return planned;
+  const failure = k.failures[planned.step];
+  if (failure === undefined || view.now >= failure.until) return planned;
   const verdict = failureVerdict(failure);
   return {
     ...planned,
@@ -124,9 +127,8 @@ function heedFailure(k: Knowledge, view: View, planned: Decision): Decision {
   };
 }
 
-/** Whether a rest has something new to say. A write that failed is not repeated before its time, one that changed nothing never. */
+/** Whether a rest has something new to say. A write that changed nothing is never repeated. */
 function mustReport(k: Knowledge, rest: Decision): boolean {
-  if (k.failure?.effect === "report" && rest.step !== "backOff") return false;
   const status = statusOf(k, rest);
   if (!statusDiffers(k.object.status, status)) return false;
   return k.reported === undefined || k.reported.resourceVersion !== k.object.metadata.resourceVersion ||

@@ -15,6 +15,7 @@ import {
   policiesOf,
   presentDatabase,
   settledAt,
+  specOf,
   transitionalPollMs,
 } from "./facts.ts";
 import { type ExternalState, hasFinalizer, type Knowledge } from "./knowledge.ts";
@@ -44,7 +45,7 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
   if (object.status?.providerId === undefined && created !== undefined && created.state !== "Deleting") {
     return { ...said, step: "record", database: created }; // rule 6 holds here too: a crash must not lose the id
   }
-  if (object.spec.paused) {
+  if (specOf(object).paused) {
     const paused = no(
       "Paused",
       "Deletion waits, as spec.paused is true: set it to false to let the database go",

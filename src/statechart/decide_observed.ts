@@ -225,7 +225,7 @@ function idle(
   const own = pollMs(k, view);
   const age = view.now - k.lastReadAt;
   if (own < view.pollMs) {
-    const failing = k.failure?.effect === "observe";
+    const failing = k.failures.observe !== undefined;
     if (age >= own || failing) return { state, ...said, step: "observe" };
   }
   const waits = [staleIn(k, view), own < view.pollMs ? own - age : undefined, againMs];

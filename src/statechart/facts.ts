@@ -4,8 +4,8 @@
  * @module
  */
 import { ANNOTATION, TAG } from "../api/constants.ts";
-import { parseDuration } from "../api/duration.ts";
-import type { ExternalDatabase } from "../api/schema.ts";
+import { isDuration, parseDuration } from "../api/duration.ts";
+import { type ExternalDatabase, type ExternalDatabaseSpec, POLL_INTERVAL_MS } from "../api/schema.ts";
 import type { ExternalState, Knowledge } from "./knowledge.ts";
 import { settleMs, type View } from "./view.ts";
 
@@ -16,9 +16,15 @@ export interface Policies {
   readonly missing: "Recreate" | "Report";
 }
 
+/** The spec as stored: nothing of it is sure to be there, for an object may have been stored without one. */
+export function specOf(object: ExternalDatabase): Partial<ExternalDatabaseSpec> {
+  return (object.spec as ExternalDatabaseSpec | undefined | null) ?? {};
+}
+
 /** Policies of a CR. A database that is named in the spec is never re-created under another name. */
 export function policiesOf(object: ExternalDatabase): Policies {
-  const { spec, status } = object;
+  const { status } = object;
+  const spec = specOf(object);
   const adopted = isAdopted(object);
   return {
     deletion: spec.deletionPolicy ?? (adopted ? "Retain" : "Delete"),
@@ -32,7 +38,7 @@ export function policiesOf(object: ExternalDatabase): Policies {
 /** Whether the database was, or is to be, adopted rather than created. */
 export function isAdopted(object: ExternalDatabase): boolean {
   return object.status?.adopted ??
-    (object.spec.providerId !== undefined && object.status?.providerId === undefined);
+    (specOf(object).providerId !== undefined && object.status?.providerId === undefined);
 }
 
 /** The incarnation in force, from 1 (rule 7). */
@@ -107,9 +113,10 @@ export function tokensSuffice(view: View): boolean {
 
 /** The CR's poll interval in milliseconds, 10 s to 24 h (rule 11, H2), or the operator's. */
 export function pollMs(k: Knowledge, view: View): number {
-  const text = k.object.spec.pollInterval;
-  if (text === undefined) return view.pollMs;
-  return Math.min(Math.max(parseDuration(text), 10_000), 86_400_000);
+  const text: unknown = specOf(k.object).pollInterval;
+  // A malformed one that was stored under an older schema is reported elsewhere; it must not stop the actor here.
+  if (typeof text !== "string" || !isDuration(text)) return view.pollMs;
+  return Math.min(Math.max(parseDuration(text), POLL_INTERVAL_MS.min), POLL_INTERVAL_MS.max);
 }
 
 /** First wait between reads of a transitional state, in milliseconds. */

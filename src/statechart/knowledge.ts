@@ -88,7 +88,15 @@ export interface Knowledge {
   readonly duplicates: readonly string[];
   /** The last failed bulk read, until a read succeeds (C5). */
   readonly unreadable?: { readonly errorClass: string; readonly message: string } | undefined;
+  /** The failure that came last, for people; a failed report apart, which no status can tell of. */
   readonly failure?: Failure | undefined;
+  /**
+   * The last failure of each effect that has not succeeded since. One per effect: were there only the newest, a failed
+   * status write would let a refused create go out again before its time, and so on in turns (S5).
+   */
+  readonly failures: Readonly<Partial<Record<Effect, Failure>>>;
+  /** Counts what resets back-off (rule 23): a failure of an effect that began before it holds nobody back. */
+  readonly stimuli: number;
   /** Failures in a row by effect. */
   readonly attempts: Readonly<Partial<Record<Effect, number>>>;
   /** Repairs without effect, by field (R6); starts from `status.repair`. */
@@ -165,6 +173,8 @@ export function initialKnowledge(
     retained: false,
     released: false,
     duplicates: [],
+    failures: {},
+    stimuli: 0,
     attempts: {},
     repair: object.status?.repair ?? [],
     lastReadAt: kept.lastReadAt ?? now,

@@ -84,6 +84,8 @@ function learnObject(next: Draft, object: ExternalDatabase, now: number): void {
   next.object = object;
   if (isStimulus(before, object, STIMULATING)) {
     next.failure = undefined;
+    next.failures = {};
+    next.stimuli++;
     next.attempts = {};
     next.conflict = undefined;
     next.polls = 0;
@@ -139,10 +141,12 @@ export function fail(
 ): Knowledge {
   const attempt = (k.attempts[failure.effect] ?? 0) + 1;
   const { delayMs, ...rest } = failure;
+  const noted = { ...rest, attempt, until: now + delayMs };
   return {
     ...k,
     attempts: { ...k.attempts, [failure.effect]: attempt },
-    failure: { ...rest, attempt, until: now + delayMs },
+    failures: { ...k.failures, [failure.effect]: noted },
+    failure: failure.effect === "report" ? k.failure : noted,
   };
 }
 
@@ -150,5 +154,7 @@ export function fail(
 export function succeed(k: Knowledge, effect: Effect): Knowledge {
   const attempts = { ...k.attempts };
   delete attempts[effect];
-  return { ...k, attempts, failure: k.failure?.effect === effect ? undefined : k.failure };
+  const failures = { ...k.failures };
+  delete failures[effect];
+  return { ...k, attempts, failures, failure: k.failure?.effect === effect ? undefined : k.failure };
 }

@@ -21,7 +21,7 @@ import { fail, learn, succeed } from "./learn.ts";
 import { retryDelayMs, StepError } from "./step_error.ts";
 import { type Effect, EFFECTS, MUTATING, type TopState } from "./vocabulary.ts";
 
-/** Choices of the same effect within a second before the machine makes itself wait. */
+/** Effects within a second before the machine makes itself wait: a whole life from new to Available takes fewer. */
 const SPIN_LIMIT = 20;
 const SPIN_WINDOW_MS = 1_000;
 
@@ -77,13 +77,14 @@ function chooseStep(context: DatabaseContext): Partial<DatabaseContext> {
   const { knowledge, world } = context;
   const view = world.view(knowledge.object.metadata.uid);
   const decision = decide(knowledge, view);
-  if (!isEffect(decision.step)) return { decision };
+  const begunAt = knowledge.stimuli;
+  if (!isEffect(decision.step)) return { decision, begunAt };
   const { spin } = context;
-  if (spin.step !== decision.step || view.now - spin.since > SPIN_WINDOW_MS) {
-    return { decision, spin: { step: decision.step, count: 1, since: view.now } };
+  if (view.now - spin.since > SPIN_WINDOW_MS) {
+    return { decision, begunAt, spin: { count: 1, since: view.now } };
   }
-  if (spin.count < SPIN_LIMIT) return { decision, spin: { ...spin, count: spin.count + 1 } };
-  return { decision: { ...decision, step: "wait", waitMs: SPIN_WINDOW_MS } };
+  if (spin.count < SPIN_LIMIT) return { decision, begunAt, spin: { ...spin, count: spin.count + 1 } };
+  return { decision: { ...decision, step: "wait", waitMs: SPIN_WINDOW_MS }, begunAt };
 }
 
 function now(context: DatabaseContext): number {
@@ -125,13 +126,17 @@ function learnError(context: DatabaseContext, effect: Effect, error: unknown): K
     : new StepError("bug", error instanceof Error ? error.message : String(error), { cause: error });
   const known = learn(context.knowledge, step.learned, now(context));
   const attempt = (known.attempts[effect] ?? 0) + 1;
+  // Rule 23: what a person changed while the effect ran is tried at once, whatever the old state of things met.
+  const stirred = context.knowledge.stimuli !== context.begunAt;
   return fail(known, {
     effect,
     state: context.decision.state,
     errorClass: step.errorClass,
     code: step.code,
     message: step.message,
-    delayMs: retryDelayMs(effect, step.errorClass, attempt, step.retryAfterMs, context.world.random),
+    delayMs: stirred
+      ? 0
+      : retryDelayMs(effect, step.errorClass, attempt, step.retryAfterMs, context.world.random),
   }, now(context));
 }
 
@@ -248,7 +253,8 @@ export const databaseMachine = setUp.createMachine({
       knowledge,
       world: input.world,
       decision: { state: "Pending", step: "idle", ready: verdict, synced: verdict },
-      spin: { step: "", count: 0, since: 0 },
+      spin: { count: 0, since: Number.NEGATIVE_INFINITY },
+      begunAt: 0,
     };
   },
   initial: "Pending",

@@ -8,6 +8,7 @@ import type { ExternalDatabase } from "../../api/schema.ts";
 import { KubeError } from "../../kube/port.ts";
 import type { Database } from "../../providers/port.ts";
 import { quote } from "../../statechart/drift.ts";
+import { specOf } from "../../statechart/facts.ts";
 import type { Learned } from "../../statechart/knowledge.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import {
@@ -25,7 +26,7 @@ import {
 export const adopt: EffectFunction = async (env, { knowledge, latest }, signal) => {
   const object = await readObject(env, knowledge.object, signal);
   if (object === undefined) return { gone: true };
-  const id = object.spec.providerId;
+  const id = specOf(object).providerId;
   if (
     id === undefined || object.metadata.deletionTimestamp !== undefined ||
     object.status?.providerId !== undefined

@@ -86,8 +86,8 @@ async function preflight(env: EffectEnv, known: Knowledge, signal: AbortSignal):
   if (object === undefined) return { stop: { gone: true } };
   const { metadata, spec, status } = object;
   if (
-    !hasFinalizer(object) || metadata.deletionTimestamp !== undefined || spec.paused ||
-    spec.providerId !== undefined || status?.providerId !== undefined || !validateSpec(spec).ok
+    !hasFinalizer(object) || metadata.deletionTimestamp !== undefined || !validateSpec(spec).ok ||
+    spec.paused || spec.providerId !== undefined || status?.providerId !== undefined
   ) return { stop: { object } };
   const lookup = await lookUp(env, metadata.uid, "create", signal);
   const view = env.view(metadata.uid);

@@ -12,7 +12,7 @@ import type { Metrics } from "../../core/metrics.ts";
 import { type Cluster, type EventRecorder, KubeError } from "../../kube/port.ts";
 import { type Database, ProviderError } from "../../providers/port.ts";
 import type { EffectInput } from "../../statechart/context.ts";
-import { clientToken, incarnationOf } from "../../statechart/facts.ts";
+import { clientToken, incarnationOf, specOf } from "../../statechart/facts.ts";
 import type { ExternalState, Knowledge, Learned, Lookup, Observation } from "../../statechart/knowledge.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import type { View } from "../../statechart/view.ts";
@@ -180,7 +180,7 @@ export function stepError(error: unknown, learned?: Learned): unknown {
 export function stillWanted(latest: () => Knowledge, what: string): () => void {
   return () => {
     const { object, gone } = latest();
-    if (gone || object.metadata.deletionTimestamp !== undefined || object.spec.paused) {
+    if (gone || object.metadata.deletionTimestamp !== undefined || specOf(object).paused) {
       throw new SupersededError(`The ${what} is no longer wanted`);
     }
   };

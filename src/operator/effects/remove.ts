@@ -7,7 +7,7 @@ import { ANNOTATION } from "../../api/constants.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
 import { ProviderError } from "../../providers/port.ts";
 import { quote } from "../../statechart/drift.ts";
-import { everAvailable, ownership, policiesOf } from "../../statechart/facts.ts";
+import { everAvailable, ownership, policiesOf, specOf } from "../../statechart/facts.ts";
 import type { Learned, Observation } from "../../statechart/knowledge.ts";
 import { learn } from "../../statechart/learn.ts";
 import { StepError } from "../../statechart/step_error.ts";
@@ -51,7 +51,7 @@ export const remove: EffectFunction = async (env, { knowledge, decision, latest 
 
 /** Whether policy, pause and abandonment let the database go. */
 function mayRemove(object: ExternalDatabase): boolean {
-  return object.metadata.deletionTimestamp !== undefined && !object.spec.paused &&
+  return object.metadata.deletionTimestamp !== undefined && !specOf(object).paused &&
     policiesOf(object).deletion === "Delete" &&
     object.metadata.annotations?.[ANNOTATION.abandon] !== object.metadata.uid;
 }
@@ -61,7 +61,7 @@ export const discard: EffectFunction = async (env, { knowledge, latest }, signal
   const object = await readObject(env, knowledge.object, signal);
   if (object === undefined) return { gone: true };
   const id = object.status?.providerId;
-  if (id === undefined || object.metadata.deletionTimestamp !== undefined || object.spec.paused) {
+  if (id === undefined || object.metadata.deletionTimestamp !== undefined || specOf(object).paused) {
     return { object };
   }
   const observation = await readById(env, id, "followUp", signal);

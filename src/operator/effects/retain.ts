@@ -5,7 +5,7 @@
  */
 import { TAG } from "../../api/constants.ts";
 import { ProviderError } from "../../providers/port.ts";
-import { ownership, ownFound, policiesOf } from "../../statechart/facts.ts";
+import { ownership, ownFound, policiesOf, specOf } from "../../statechart/facts.ts";
 import { type EffectFunction, readById, readObject, stepError, SupersededError } from "./env.ts";
 
 /** Tags every database of the CR as retained. One that is gone, foreign or dying needs no tag. */
@@ -13,7 +13,7 @@ export const retain: EffectFunction = async (env, { knowledge, latest }, signal)
   const object = await readObject(env, knowledge.object, signal);
   if (object === undefined) return { gone: true };
   const kept = policiesOf(object).deletion === "Retain" || knowledge.crdTerminating;
-  if (!kept || object.spec.paused) return { object };
+  if (!kept || specOf(object).paused) return { object };
   const { uid } = object.metadata;
   const view = env.view(uid);
   const ids = new Set(ownFound(knowledge, view).map((d) => d.id));
@@ -26,7 +26,7 @@ export const retain: EffectFunction = async (env, { knowledge, latest }, signal)
     if (database.state === "Deleting") continue;
     try {
       await env.gateway.modify(id, { tags: { [TAG.retained]: uid } }, "urgent", signal, () => {
-        if (latest().object.spec.paused) throw new SupersededError("The resource was paused");
+        if (specOf(latest().object).paused) throw new SupersededError("The resource was paused");
       });
     } catch (error) {
       if (error instanceof SupersededError) return { object: latest().object };
