@@ -106,7 +106,8 @@ const HEADINGS = [
 ] as const;
 
 function tableRow(row: FleetRow, now: number): string {
-  const detail = row.detail && row.detail !== row.state ? ` <code>${escapeHtml(row.detail)}</code>` : "";
+  const inner = row.detail?.startsWith(`${row.state}.`) ? row.detail.slice(row.state.length + 1) : row.detail;
+  const detail = inner && inner !== row.state ? `<br><code>${escapeHtml(inner)}</code>` : "";
   const code = (text: string | undefined) => text ? `<code>${escapeHtml(text)}</code>` : "–";
   return "<tr>" +
     `<td>${escapeHtml(row.namespace)}</td><th scope="row">${escapeHtml(row.name)}</th>` +

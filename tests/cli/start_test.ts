@@ -1,4 +1,11 @@
-import { assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
+import { customResourceDefinition } from "../../src/api/crd.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { systemRandom } from "../../src/core/random.ts";
+import { serveEmbeddedApi } from "../../src/embedded/serve.ts";
+import { SimulatedCloud } from "../../src/providers/simulated/cloud.ts";
+import { serveCloud } from "../../src/providers/simulated/server.ts";
+import { sampleDatabases } from "../../src/cli/samples.ts";
 import { Child, main } from "./support.ts";
 
 const PERMISSIONS = ["--allow-net=127.0.0.1", "--allow-env", "--allow-read"];
@@ -95,6 +102,57 @@ Deno.test("W6, W5: against an API server that fails start stays healthy, is not 
     } finally {
       await child.end();
       await api.shutdown();
+    }
+  });
+});
+
+Deno.test("start takes the lease, makes a database at an HTTP cloud, and at SIGTERM releases the lease and ends with 0", async () => {
+  await withDirectory(async (directory) => {
+    const served = await serveEmbeddedApi();
+    const cloud = new SimulatedCloud({ clock: systemClock, random: systemRandom, provisionMs: 50 });
+    const cloudServer = serveCloud(cloud);
+    const base = "/apis/crd.my.domain/v1/namespaces/default/externaldatabases";
+    const request = async (path: string, object?: unknown) => {
+      const body = object === undefined ? {} : { method: "POST", body: JSON.stringify(object) };
+      const answer = await fetch(served.url + path, {
+        headers: { "content-type": "application/json" },
+        ...body,
+      });
+      const json = await answer.json();
+      assert(answer.ok, JSON.stringify(json));
+      return json;
+    };
+    await request("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", customResourceDefinition());
+    const kubeconfig = `${directory}/kubeconfig`;
+    await Deno.writeTextFile(kubeconfig, served.kubeconfig());
+    const child = new Child(
+      [
+        "start",
+        "--kubeconfig",
+        kubeconfig,
+        "--listen",
+        "127.0.0.1:0",
+        "--provider",
+        "http",
+        "--leader-elect",
+      ],
+      PERMISSIONS,
+      { env: { EDB_CLOUD_URL: cloudServer.url, EDB_LEASE_NAME: "lease-of-the-test" } },
+    );
+    try {
+      await request(base, sampleDatabases(1)[0]);
+      await child.line((line) => line.includes('"to":"Available"'));
+      const lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/lease-of-the-test";
+      assertMatch((await request(lease)).spec.holderIdentity, /^externaldatabase-operator_/);
+      child.kill("SIGTERM");
+      assertEquals([await child.code(), child.err], [0, ""]);
+      assertEquals((await request(lease)).spec.holderIdentity ?? "", "");
+      const { status } = await request(`${base}/orders`);
+      assertEquals([status.state, status.providerId !== undefined], ["Available", true]);
+    } finally {
+      await child.end();
+      await cloudServer.close();
+      await served.close();
     }
   });
 });
