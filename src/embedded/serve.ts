@@ -13,11 +13,16 @@ export interface ServeOptions extends Partial<EmbeddedApiOptions> {
   readonly hostname?: string;
   /** 0: one that is free. @default 0 */
   readonly port?: number;
+  /**
+   * First part of every path, hard to guess: whoever does not know it gets 404. It stands in for a token, since
+   * kubectl sends none over plain HTTP. The OpenAPI documents are served without it too (kubectl asks at the root).
+   */
+  readonly secretPath?: string | undefined;
 }
 
 /** A served API. */
 export interface ServedApi {
-  /** `http://127.0.0.1:PORT`. */
+  /** `http://127.0.0.1:PORT`, with the secret path if there is one. */
   readonly url: string;
   /** A kubeconfig for it, as YAML. */
   kubeconfig(): string;
@@ -30,10 +35,11 @@ export interface ServedApi {
 export function serveEmbeddedApi(options: ServeOptions = {}): Promise<ServedApi> {
   const { hostname = "127.0.0.1", port = 0, clock = systemClock, random = systemRandom } = options;
   const api = createEmbeddedApi({ ...options, clock, random });
+  const prefix = options.secretPath === undefined ? "" : `/${options.secretPath}`;
   return new Promise((resolve, reject) => {
     let server: Deno.HttpServer<Deno.NetAddr>;
     const onListen = ({ port: bound }: Deno.NetAddr) => {
-      const url = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${bound}`;
+      const url = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${bound}${prefix}`;
       resolve({
         url,
         api,
@@ -51,13 +57,24 @@ export function serveEmbeddedApi(options: ServeOptions = {}): Promise<ServedApi>
         const gone = new AbortController();
         info.completed.catch((error: unknown) => gone.abort(error));
         const { method, headers, body } = request;
-        return api.fetch(new Request(request.url, { method, headers, body, signal: gone.signal }));
+        const inner = withoutPrefix(request.url, prefix);
+        if (inner === undefined) return new Response("404 page not found\n", { status: 404 });
+        return api.fetch(new Request(inner, { method, headers, body, signal: gone.signal }));
       });
     } catch (error) {
       api.close();
       reject(new Error(`Serving the embedded API on ${hostname}:${port} failed`, { cause: error }));
     }
   });
+}
+
+/** The URL as the API knows it, or `undefined` for one without the secret path. */
+function withoutPrefix(text: string, prefix: string): URL | undefined {
+  const url = new URL(text);
+  if (prefix === "" || url.pathname.startsWith("/openapi/")) return url;
+  if (!url.pathname.startsWith(`${prefix}/`)) return undefined;
+  url.pathname = url.pathname.slice(prefix.length);
+  return url;
 }
 
 /** A kubeconfig of one cluster, one user and one context, all named `embedded`. */

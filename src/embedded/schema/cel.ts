@@ -54,8 +54,11 @@ const hasRules = new WeakMap<Schema, boolean>();
 
 /** Parses one rule or message; throws the parser's error. */
 export function parseRule(text: string): ParseResult {
-  return environment.parse(text);
+  return environment.parse(text.replace(HAS_OF_VALUE, "[$1].all(v__, has(v__.$2))"));
 }
+
+/** cel-js takes `has()` of names and their members alone; cel-go also of a call, as in `has(oldSelf.value().spec)`. */
+const HAS_OF_VALUE = /\bhas\(\s*(\w+\.value\(\))\.([\w.]+)\s*\)/g;
 
 function compile(schema: Schema): CompiledRule[] {
   let rules = rulesOf.get(schema);
