@@ -43,7 +43,10 @@ function toRow(
     endpoint: status?.endpoint,
     providerId: status?.providerId,
     createdAt: metadata.creationTimestamp,
-    nextTryAt: nextTry(snapshot?.context.knowledge.failure?.until, clock),
+    nextTryAt: nextTry(
+      Object.values(snapshot?.context.knowledge.failures ?? {}).map(({ until }) => until),
+      clock,
+    ),
   };
 }
 
@@ -53,11 +56,11 @@ function stateText(value: unknown): string {
   return Object.entries(value).map(([key, inner]) => `${key}.${stateText(inner)}`).join(", ");
 }
 
-/** From the monotonic time of the next try to wall time. */
-function nextTry(until: number | undefined, clock: Clock): string | undefined {
-  if (until === undefined) return undefined;
-  const left = until - clock.monotonic();
-  return left > 0 ? new Date(clock.now() + left).toISOString() : undefined;
+/** The first of the tries to come, from monotonic to wall time. */
+function nextTry(untils: readonly number[], clock: Clock): string | undefined {
+  const now = clock.monotonic();
+  const coming = untils.filter((until) => until > now);
+  return coming.length === 0 ? undefined : new Date(clock.now() + Math.min(...coming) - now).toISOString();
 }
 
 /** A stored object may predate the schema: nothing of it is taken on trust. */

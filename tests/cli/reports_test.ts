@@ -101,7 +101,9 @@ Deno.test("L4: a row shows the actor's own state, verdict and next try, and live
             state: "Creating",
             ready: { status: "False", reason: "CreateFailed", message: "The version is unknown" },
           },
-          knowledge: { failure: { until: 31_000 } },
+          knowledge: {
+            failures: { observe: { until: 500 }, report: { until: 61_000 }, create: { until: 31_000 } },
+          },
         },
       },
     },
