@@ -12,7 +12,7 @@ const STYLE = `
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e9f0; --soft: #9ba7b6; --line: #2f3947; --paper: #141a22;
   --wash: #1c242e; --link: #8ab4ff; --good: #6fd39a; --bad: #ff9a90; --wait: #f0bd6a; } }
 * { box-sizing: border-box; }
-body { margin: 0; padding: 1.5rem clamp(1rem, 3vw, 3rem); font: 15px/1.5 system-ui, sans-serif; color: var(--ink);
+body { margin: 0; padding: 1.5rem clamp(1rem, 3vw, 3rem); font: 14px/1.5 system-ui, sans-serif; color: var(--ink);
   background: var(--paper); }
 h1 { margin: 0 0 .25rem; font-size: 1.4rem; }
 p, nav { color: var(--soft); margin: .25rem 0 1rem; }
@@ -23,10 +23,10 @@ ul a[aria-current] { background: var(--wash); font-weight: 600; color: var(--ink
 .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: .5rem; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 caption { text-align: left; padding: .6rem .75rem; color: var(--soft); }
-th, td { padding: .45rem .75rem; text-align: left; vertical-align: top; border-top: 1px solid var(--line); white-space: nowrap; }
+th, td { padding: .4rem .6rem; text-align: left; vertical-align: top; border-top: 1px solid var(--line); white-space: nowrap; }
 thead th { background: var(--wash); font-size: .8rem; letter-spacing: .02em; color: var(--soft); }
 tbody th { font-weight: 600; }
-td.message { white-space: normal; min-width: 16rem; max-width: 32rem; overflow-wrap: anywhere; }
+td.message { white-space: normal; min-width: 18rem; max-width: 32rem; overflow-wrap: anywhere; }
 td.number { text-align: right; }
 code { font: .9em ui-monospace, monospace; }
 .True { color: var(--good); } .False { color: var(--bad); } .Unknown { color: var(--wait); }
