@@ -13,11 +13,16 @@ import type { ProviderGateway } from "./gateway.ts";
 
 /** Time between two looks at the account while all is well, in milliseconds: credentials may be changed under us. */
 const REFRESH_MS = 60_000;
+/** Looks on request keep this distance, in milliseconds. */
+const MIN_DISTANCE_MS = 1_000;
 
 /** Watches the account. */
 export class AccountWatch {
   #info: ProviderInfo | undefined;
   #error: string | undefined;
+  #infoAt = Number.NEGATIVE_INFINITY;
+  #wake: (() => void) | undefined;
+  #requested = false;
 
   constructor(
     private readonly options: {
@@ -35,6 +40,17 @@ export class AccountWatch {
     return this.#info;
   }
 
+  /** Sent time of the request that {@linkcode info} answers, monotonic milliseconds; −Infinity before the first. */
+  get infoAt(): number {
+    return this.#infoAt;
+  }
+
+  /** Asks for a look soon: an absence counts only under an account that has said its name since (A2). */
+  requestRefresh(): void {
+    this.#requested = true;
+    this.#wake?.();
+  }
+
   /** Why there is no answer, for people. */
   get error(): string | undefined {
     return this.#error;
@@ -42,25 +58,46 @@ export class AccountWatch {
 
   /** Asks until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, random } = this.options;
+    const { random } = this.options;
     let failures = 0;
     while (!signal.aborted) {
+      this.#requested = false;
       const ok = await this.refresh(signal);
       failures = ok ? 0 : failures + 1;
       const waitMs = ok
         ? jitter(random, REFRESH_MS)
         : backoffMs({ baseMs: 1_000, capMs: 30_000 }, failures - 1, random);
-      await sleep(clock, waitMs, signal).catch(() => {}); // the abort itself; the loop sees it
+      await this.#pause(waitMs, signal);
+    }
+  }
+
+  /** Waits `ms`, less when a look is requested, never less than the minimal distance. */
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.options;
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    if (this.#requested) woken.abort();
+    try {
+      await sleep(clock, Math.min(ms, MIN_DISTANCE_MS), signal);
+      if (ms > MIN_DISTANCE_MS) {
+        await sleep(clock, ms - MIN_DISTANCE_MS, AbortSignal.any([signal, woken.signal]));
+      }
+    } catch {
+      // woken or stopped: the loop tells which
+    } finally {
+      this.#wake = undefined;
     }
   }
 
   /** Asks once; false when there was no answer. */
   async refresh(signal: AbortSignal): Promise<boolean> {
-    const { gateway, log, onChange } = this.options;
+    const { gateway, clock, log, onChange } = this.options;
+    const sentAt = clock.monotonic();
     try {
       const info = await gateway.info(signal);
       const before = this.#info;
       this.#info = info;
+      this.#infoAt = sentAt;
       this.#error = undefined;
       if (JSON.stringify(before) !== JSON.stringify(info)) {
         log.log("info", "Provider answered", {

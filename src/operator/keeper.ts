@@ -41,6 +41,8 @@ export interface KeeperEnv {
   readonly onTransition: (transition: Transition) => void;
   /** The actor crashed for the `crashes`th time in a row. */
   readonly onCrash: (keeper: Keeper, error: unknown, crashes: number) => void;
+  /** One more (1) or one less (−1) waits for its settle window. */
+  readonly onSettling: (delta: 1 | -1) => void;
   /** The actor reached its final state. */
   readonly onFinal: (keeper: Keeper, snapshot: DatabaseSnapshot) => void;
 }
@@ -66,6 +68,7 @@ export class Keeper {
   #restart: TimerId | undefined;
   #finished = false;
   #lastEvent = "start";
+  #settling = false;
 
   constructor(private readonly env: KeeperEnv, object: ExternalDatabase) {
     this.#object = object;
@@ -177,7 +180,14 @@ export class Keeper {
     this.#finished = true;
   }
 
+  #settles(settling: boolean): void {
+    if (settling === this.#settling) return;
+    this.#settling = settling;
+    this.env.onSettling(settling ? 1 : -1);
+  }
+
   #stopActor(): void {
+    this.#settles(false);
     this.#actor?.stop();
     this.#actor = undefined;
     this.#idleSince = undefined;
@@ -188,6 +198,7 @@ export class Keeper {
     const snapshot = inspection.snapshot as DatabaseSnapshot;
     this.#lastEvent = inspection.event.type;
     if (snapshot.status === "error") return;
+    this.#settles(snapshot.status === "active" && snapshot.context.decision.settling === true);
     const idle = snapshot.status === "active" && snapshot.matches({ Available: "idle" });
     this.#idleSince = idle ? this.#idleSince ?? this.env.clock.monotonic() : undefined;
     const value = snapshot.value;

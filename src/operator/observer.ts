@@ -46,6 +46,8 @@ export interface ObserverOptions {
   readonly log: Logger;
   readonly periodMs: number;
   readonly clusterId: () => string;
+  /** Asked after each list: whether the next is to come as soon as lists may. */
+  readonly hurried: () => boolean;
   readonly sink: ObserverSink;
 }
 
@@ -88,6 +90,7 @@ export class Observer {
       const ok = await this.#round(failures, signal);
       if (signal.aborted) return;
       failures = ok ? 0 : failures + 1;
+      if (ok && this.#o.hurried()) this.#requested = true;
       await this.#pause(ok ? jitter(random, periodMs, 0.05) : backoffMs(RETRY, failures - 1, random), signal);
     }
   }

@@ -126,6 +126,7 @@ export class Operator {
       log,
       periodMs,
       clusterId: () => this.clusterId,
+      hurried: () => this.supervisor.crowded,
       sink: {
         onRound: async (round) => {
           await this.supervisor.onRound(round);
@@ -144,7 +145,10 @@ export class Operator {
         metrics,
         clusterId: () => this.clusterId,
         view: (uid) => this.view(uid),
-        requestRound: () => this.observer.requestRound(),
+        requestRound: () => {
+          this.observer.requestRound();
+          this.account.requestRefresh();
+        },
         noteAbsent: (uid) => this.absences.absent(uid),
       }),
       world: { view: (uid) => this.view(uid), random },
@@ -200,11 +204,13 @@ export class Operator {
         readLagMs: info.readLagSeconds * 1_000,
         effectBoundMs: info.effectBoundSeconds * 1_000,
       },
+      accountAt: this.account.infoAt,
       providerError: this.account.error,
       settleSince: this.#settleSince,
       clusterId: this.clusterId,
       pollMs: this.#deps.pollIntervalMs ?? 5 * MINUTES,
       cacheTtlMs: this.#deps.cacheTtlMs ?? 5 * MINUTES,
+      crowded: this.supervisor.crowded,
       massAbsent: this.absences.isHeld(uid),
       massAbsence: this.absences.active,
       roundAt: this.observer.roundAt,

@@ -20,7 +20,8 @@ import { type DatabaseSnapshot, Keeper, type KeeperEnv, type Transition } from "
 import type { Round } from "./observer.ts";
 
 /** What a {@linkcode Supervisor} takes. */
-export interface SupervisorOptions extends Omit<KeeperEnv, "onTransition" | "onCrash" | "onFinal"> {
+export interface SupervisorOptions
+  extends Omit<KeeperEnv, "onTransition" | "onCrash" | "onSettling" | "onFinal"> {
   readonly cluster: Cluster;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -32,6 +33,8 @@ export interface SupervisorOptions extends Omit<KeeperEnv, "onTransition" | "onC
 
 /** Keepers told of a list before the event loop gets its turn. */
 const SLICE = 500;
+/** CRs that wait for their settle window and make a crowd. */
+const CROWD = 10;
 /** Time between two looks for actors that may sleep, in milliseconds. */
 const SWEEP_MS = 60_000;
 /** Time between two looks at what is still in flight while draining, in milliseconds. */
@@ -43,6 +46,7 @@ export class Supervisor {
   readonly #keepers = new Map<string, Keeper>();
   readonly #inbox: Inbox;
   readonly #env: KeeperEnv;
+  #settling = 0;
   /** Aborts what the supervisor itself has under way. */
   readonly #stopped = new AbortController();
 
@@ -59,6 +63,7 @@ export class Supervisor {
       random: options.random,
       onTransition: (t) => this.#transition(t),
       onCrash: (keeper, error, crashes) => this.#crash(keeper, error, crashes),
+      onSettling: (delta) => this.#settling += delta,
       onFinal: (keeper, snapshot) => this.#final(keeper, snapshot),
     };
   }
@@ -76,6 +81,11 @@ export class Supervisor {
   /** Deliveries that wait. */
   get backlog(): number {
     return this.#inbox.size;
+  }
+
+  /** So many CRs wait for their settle window that one list for all costs less than a lookup each. */
+  get crowded(): boolean {
+    return this.#settling >= CROWD;
   }
 
   /** Whether a CR of this UID is known. */
@@ -108,7 +118,13 @@ export class Supervisor {
       if (++n % SLICE === 0) await this.#yield();
       const { uid } = keeper.object.metadata;
       const id = keeper.object.status?.providerId;
-      if (id === undefined || keeper.finished) continue;
+      if (keeper.finished) continue;
+      if (id === undefined) {
+        // Only what is found is told: an empty lookup must have asked by UID alone to decide anything.
+        const found = (round.byUid.get(uid) ?? []).map((l) => l.database);
+        if (found.length > 0) keeper.send({ type: "external.found", found, sentAt: round.sentAt });
+        continue;
+      }
       const listed = round.byId.get(id);
       if (listed === undefined) {
         missing.push(keeper);

@@ -6,13 +6,11 @@
  *
  * @module
  */
-import { validateSpec } from "../api/validate.ts";
-import type { ExternalDatabase } from "../api/schema.ts";
 import { decideCreation } from "./decide_creation.ts";
 import { decideDeletion } from "./decide_deletion.ts";
 import { decideObserved } from "./decide_observed.ts";
 import { type Decision, isEffect } from "./decision.ts";
-import { accountDiffers, ownership, presentDatabase, specOf } from "./facts.ts";
+import { accountDiffers, belongsToOther, ownership, presentDatabase, specOf, specProblem } from "./facts.ts";
 import { hasFinalizer, isNew, type Knowledge } from "./knowledge.ts";
 import { statusDiffers, statusOf } from "./status.ts";
 import { failureVerdict, no, readiness, unknown } from "./verdicts.ts";
@@ -51,7 +49,7 @@ export function plan(k: Knowledge, view: View): Decision {
   }
   if (isNew(object)) return finalize(k, view);
   const created = presentDatabase(k);
-  if (object.status?.providerId === undefined && created !== undefined && k.observation !== undefined) {
+  if (object.status?.providerId === undefined && created !== undefined && !belongsToOther(k, created)) {
     return recordOrStartOver(k, view, created);
   }
   if (view.provider === undefined) {
@@ -133,17 +131,4 @@ function mustReport(k: Knowledge, rest: Decision): boolean {
   if (!statusDiffers(k.object.status, status)) return false;
   return k.reported === undefined || k.reported.resourceVersion !== k.object.metadata.resourceVersion ||
     k.reported.text !== JSON.stringify(status);
-}
-
-const problems = new WeakMap<ExternalDatabase, { readonly message: string | undefined }>();
-
-/** What is wrong with a stored spec, remembered per object. */
-function specProblem(object: ExternalDatabase): string | undefined {
-  let known = problems.get(object);
-  if (known === undefined) {
-    const result = validateSpec(object.spec);
-    known = { message: result.ok ? undefined : result.message };
-    problems.set(object, known);
-  }
-  return known.message;
 }

@@ -42,7 +42,11 @@ export function decideCreation(k: Knowledge, view: View): Decision {
   const settled = settledAt(k, view);
   if (view.now >= settled) return create; // its own pass looks up once more, after the window
   const verdict = unknown("Pending", "Looking for a database that an earlier create may still bring");
-  return lookUpEvery(k, view, Math.min(LOOKUP_AGAIN_MS, settled - view.now), verdict);
+  // In a crowd the observer's list looks for all; the create's own pass looks by UID in any case.
+  const again = view.crowded ? Number.POSITIVE_INFINITY : LOOKUP_AGAIN_MS;
+  const asked = lookUpEvery(k, view, again, verdict);
+  if (asked.step !== "wait") return asked;
+  return { ...asked, waitMs: Math.min(asked.waitMs ?? again, settled - view.now), settling: true };
 }
 
 /** An own database in `Deleting` is waited out, never taken (rule 7). */

@@ -9,7 +9,9 @@ import { quote } from "./drift.ts";
 import {
   absenceConfirmed,
   accountDiffers,
+  belongsToOther,
   isBeingRemoved,
+  isRefreshDue,
   ownership,
   ownFound,
   policiesOf,
@@ -42,7 +44,10 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
   // Rule 16: the documented way out, whatever the cloud says.
   if (object.metadata.annotations?.[ANNOTATION.abandon] === object.metadata.uid) return release("abandon");
   const created = presentDatabase(k);
-  if (object.status?.providerId === undefined && created !== undefined && created.state !== "Deleting") {
+  if (
+    object.status?.providerId === undefined && created !== undefined && created.state !== "Deleting" &&
+    !belongsToOther(k, created)
+  ) {
     return { ...said, step: "record", database: created }; // rule 6 holds here too: a crash must not lose the id
   }
   if (specOf(object).paused) {
@@ -90,7 +95,7 @@ function retain(k: Knowledge, view: View, said: Said, release: Release): Decisio
     if (k.lookup !== undefined && k.lookup.sentAt >= settled) {
       return release(k.crdTerminating ? "crdDeleted" : "retain");
     }
-    return every(k.lookup?.sentAt, AGAIN_MS, settled, view, said, "lookup");
+    return every(k.lookup?.sentAt, againMs(view), settled, view, said, "lookup");
   }
   const keeping = no("Deleting", "The database is kept, as deletionPolicy is Retain; marking it as retained");
   return { ...said, step: "retain", ready: keeping, synced: keeping };
@@ -106,7 +111,8 @@ function remove(k: Knowledge, view: View, said: Said, release: Release): Decisio
         `The database ${quote(recorded.id)} does not carry this resource's UID and is not touched; ` +
           `to let the resource go, annotate it with ${ANNOTATION.abandon}=${k.object.metadata.uid}`,
       );
-      return { ...said, step: "idle", ready: verdict, synced: verdict };
+      const step = isRefreshDue(k) ? "confirm" as const : "idle" as const; // the tags may have been mended (F3)
+      return { ...said, step, ready: verdict, synced: verdict };
     }
     return removeOne(k, view, said, recorded, k.observation?.sentAt);
   }
@@ -132,7 +138,14 @@ function remove(k: Knowledge, view: View, said: Said, release: Release): Decisio
       "Deleting",
       "Nothing carries this resource's UID; waiting until no earlier create can take effect any more",
     );
-    return every(lookup.sentAt, AGAIN_MS, settled, view, { ...said, ready: verdict, synced: verdict }, again);
+    return every(
+      lookup.sentAt,
+      againMs(view),
+      settled,
+      view,
+      { ...said, ready: verdict, synced: verdict },
+      again,
+    );
   }
   // Rule 12: no finalizer goes on an absence that nobody asked for while many are absent.
   if (id !== undefined && !asked && !absenceConfirmed(k.object)) {
@@ -144,6 +157,10 @@ function remove(k: Knowledge, view: View, said: Said, release: Release): Decisio
       return { ...said, step: "idle", ready: verdict, synced: verdict };
     }
     if (view.roundAt < absentAt) return { ...said, step: "wait", waitMs: 5_000 };
+  }
+  // S4: the absence counts only under the account that holds the database, as it said after the absence was seen (A2).
+  if (id !== undefined && !asked && view.accountAt < absentAt) {
+    return { ...said, step: "wait", waitMs: 2_000 };
   }
   return release("deleted");
 }
@@ -171,6 +188,11 @@ function removeOne(
   return { ...said, step: "remove", database };
 }
 
+/** In a crowd the observer's list looks for all; each then asks alone only once its window is over. */
+function againMs(view: View): number {
+  return view.crowded ? Number.POSITIVE_INFINITY : AGAIN_MS;
+}
+
 /** A step each `everyMs` after `last`; never later than `settled`, so that the decisive one is sent as soon as it can be. */
 function every(
   last: number | undefined,
@@ -186,5 +208,5 @@ function every(
   if (age >= everyMs || due) return { ...said, step };
   const left = everyMs - age;
   const waitMs = settled !== undefined && settled > view.now ? Math.min(left, settled - view.now) : left;
-  return { ...said, step: "wait", waitMs };
+  return { ...said, step: "wait", waitMs, settling: settled !== undefined };
 }

@@ -5,7 +5,14 @@
  */
 import type { Decision } from "./decision.ts";
 import { quote } from "./drift.ts";
-import { absenceConfirmed, ownFound, policiesOf, settledAt, transitionalPollMs } from "./facts.ts";
+import {
+  absenceConfirmed,
+  isRefreshDue,
+  ownFound,
+  policiesOf,
+  settledAt,
+  transitionalPollMs,
+} from "./facts.ts";
 import type { Knowledge } from "./knowledge.ts";
 import { no } from "./verdicts.ts";
 import type { View } from "./view.ts";
@@ -23,7 +30,9 @@ export function decideMissing(k: Knowledge, view: View): Decision {
   // One that we removed ourselves (never available, failed) is not missing: the next incarnation may come.
   if (k.removals[id] !== undefined) return { ...said, state: "Creating", step: "reincarnate" };
   const lookup = k.lookup;
-  if (lookup === undefined || lookup.sentAt < absentAt) return { ...said, step: "confirm" };
+  if (lookup === undefined || lookup.sentAt < absentAt || isRefreshDue(k)) {
+    return { ...said, step: "confirm" };
+  }
   const other = ownFound(k, view).find((d) => d.state !== "Deleting" && d.id !== id);
   if (other !== undefined) return { ...said, state: "Creating", step: "record", database: other };
   const settled = settledAt(k, view);
@@ -45,6 +54,8 @@ export function decideMissing(k: Knowledge, view: View): Decision {
   if (policiesOf(k.object).missing === "Report") return { ...said, step: "idle" };
   // Rule 12 counts over a whole list: one that began after the absence was seen must have ended.
   if (view.roundAt < absentAt && !confirmed) return { ...said, step: "wait", waitMs: 5_000 };
+  // A2: credentials that were changed under us show as absence first; the account must have said its name since.
+  if (view.accountAt < absentAt) return { ...said, step: "wait", waitMs: 2_000 };
   if (age > ABSENCE_AGE_MS) return { ...said, step: "confirm" };
   return { ...said, step: "reincarnate" };
 }

@@ -8,17 +8,18 @@ import { decideMissing } from "./decide_missing.ts";
 import { describeChange, type Drift, driftOf, isEmpty, quote } from "./drift.ts";
 import {
   everAvailable,
+  isRefreshDue,
   ownership,
   policiesOf,
   pollMs,
   presentDatabase,
   transitionalPollMs,
 } from "./facts.ts";
-import type { ExternalState, Knowledge } from "./knowledge.ts";
+import { type ExternalState, type Knowledge, reconcileDue } from "./knowledge.ts";
 import { permitted } from "./repair.ts";
-import { isUnread, no, readiness, unknown, UNREAD_PERIODS } from "./verdicts.ts";
+import { isUnread, lastReady, no, readiness, unknown, UNREAD_PERIODS } from "./verdicts.ts";
 import type { View } from "./view.ts";
-import type { TopState } from "./vocabulary.ts";
+import type { Reason, TopState } from "./vocabulary.ts";
 
 /** Databases in a row that may fail before they were ever available (rule 7). */
 export const MAX_PROVISIONING_FAILURES = 3;
@@ -31,6 +32,10 @@ export function decideObserved(k: Knowledge, view: View): Decision {
   const database = presentDatabase(k);
   if (database === undefined) return unobserved(k, view);
   const sentAt = k.observation?.sentAt ?? Number.NEGATIVE_INFINITY;
+  const { generation } = k.object.metadata;
+  const stale = k.object.status?.observedGeneration !== generation && view.now - sentAt > view.cacheTtlMs;
+  const unlisted = k.unlistedAt !== undefined && k.unlistedAt > sentAt;
+  if (stale || isRefreshDue(k) || unlisted) return observe(k, view, top(k));
   const owner = ownership(k, database, view);
   if (owner !== "ours") {
     const verdict = no(
@@ -41,11 +46,6 @@ export function decideObserved(k: Knowledge, view: View): Decision {
     );
     return { state: "Drifted", step: "idle", ready: verdict, synced: verdict };
   }
-  const { generation } = k.object.metadata;
-  const stale = k.object.status?.observedGeneration !== generation && view.now - sentAt > view.cacheTtlMs;
-  const asked = k.refreshSince !== undefined && sentAt < k.refreshSince;
-  const unlisted = k.unlistedAt !== undefined && k.unlistedAt > sentAt;
-  if (stale || asked || unlisted) return observe(k, view, top(k));
   switch (database.state) {
     case "Provisioning":
       return poll(k, view, "Creating", {
@@ -76,21 +76,22 @@ function unobserved(k: Knowledge, view: View): Decision {
   const { status, metadata } = k.object;
   const transitional = status?.state !== "Available" || status.observedGeneration !== metadata.generation;
   const unlisted = k.unlistedAt !== undefined;
-  if (transitional || unlisted || k.refreshSince !== undefined) return observe(k, view, top(k));
-  const synced = unreadable(k) ?? { status: "True" as const, reason: "Available" as const, message: IN_STEP };
-  const last = status.conditions?.find((c) => c.type === "Synced");
-  const kept = last?.status === "True" && k.unreadable === undefined;
-  return {
-    state: "Available",
-    step: "idle",
-    waitMs: staleIn(k, view),
+  const last = status?.conditions?.find((c) => c.type === "Synced");
+  // F4: what a crash said of it is over as soon as it is read.
+  const crashed = last === undefined || last.reason === "ActorFailed" ||
+    lastReady(k)?.reason === "ActorFailed";
+  if (transitional || unlisted || crashed || isRefreshDue(k)) return observe(k, view, top(k));
+  // A status never says more than was seen: until the list comes, the last word stands.
+  return idle(k, view, "Available", {
     ready: readiness(
       k,
       view,
-      unknown("ProviderUnavailable", "The database has not been read since the operator started"),
+      lastReady(k) ??
+        unknown("ProviderUnavailable", "The database has not been read since the operator started"),
     ),
-    synced: kept ? { status: "True", reason: "Available", message: last.message } : synced,
-  };
+    synced: unreadable(k, view) ??
+      { status: last.status, reason: last.reason as Reason, message: last.message },
+  });
 }
 
 const IN_STEP = "The database is as the spec asks";
@@ -104,12 +105,15 @@ function failed(k: Knowledge, view: View, database: ExternalState): Decision {
     );
     return idle(k, view, "Drifted", { ready: verdict, synced: verdict });
   }
-  const failures = k.object.status?.provisioningFailures ?? 0;
+  const { status, metadata } = k.object;
+  const failures = status?.provisioningFailures ?? 0;
   const verdict = no(
     "ProvisioningFailed",
     `Provisioning of the database ${id} failed (${failures + 1} in a row)`,
   );
-  if (failures + 1 >= MAX_PROVISIONING_FAILURES) {
+  // A person who edits the spec or asks for it gets one more try.
+  const stirred = reconcileDue(k.object) || status?.observedGeneration !== metadata.generation;
+  if (failures + 1 >= MAX_PROVISIONING_FAILURES && !stirred) {
     return idle(k, view, "Creating", { ready: verdict, synced: verdict });
   }
   return { state: "Creating", step: "discard", database, ready: verdict, synced: verdict };
@@ -122,7 +126,7 @@ function serving(k: Knowledge, view: View, database: ExternalState): Decision {
   if (database.state === "Modifying" || drift.pending) {
     if (isEmpty(drift.change) && !drift.pending && k.object.status?.state === "Available") {
       // The provider's own upkeep: in step all the while, so nothing is written; only looked at more often.
-      return poll(k, view, "Available", { ready, synced: inStep(k) });
+      return poll(k, view, "Available", { ready, synced: inStep(k, view) });
     }
     return poll(k, view, "Drifted", {
       ready,
@@ -168,12 +172,12 @@ function settled(k: Knowledge, view: View, drift: Drift, database: ExternalState
     });
   }
   if (database.endpoint === undefined) return poll(k, view, "Creating", { ready, synced: otherwise });
-  return idle(k, view, "Available", { ready, synced: inStep(k) });
+  return idle(k, view, "Available", { ready, synced: inStep(k, view) });
 }
 
 /** `Synced` of a database in step: true, unless it cannot be read (C5) or is not the only one (S1). */
-function inStep(k: Knowledge): Decision["synced"] {
-  const bad = unreadable(k);
+function inStep(k: Knowledge, view: View): Decision["synced"] {
+  const bad = unreadable(k, view);
   if (bad !== undefined) return bad;
   if (k.duplicates.length > 0) {
     return no("Duplicate", `More databases carry this resource's UID: ${k.duplicates.map(quote).join(", ")}`);
@@ -181,8 +185,13 @@ function inStep(k: Knowledge): Decision["synced"] {
   return { status: "True", reason: "Available", message: IN_STEP };
 }
 
-function unreadable(k: Knowledge): Decision["synced"] | undefined {
+function unreadable(k: Knowledge, view: View): Decision["synced"] | undefined {
   if (k.unreadable === undefined) return undefined;
+  // One that reads by itself does not hang on the list (rule 11).
+  const own = pollMs(k, view);
+  if (own < view.pollMs && k.failures.observe === undefined && view.now - k.lastReadAt < 2 * own) {
+    return undefined;
+  }
   const { errorClass, message } = k.unreadable;
   const reason = errorClass === "throttled"
     ? "Throttled"

@@ -29,6 +29,8 @@ export interface Decision {
   readonly waitMs?: number | undefined;
   readonly ready: Verdict;
   readonly synced: Verdict;
+  /** The rest waits for a settle window, in which a list may bring what ends it early (rule 5). */
+  readonly settling?: boolean | undefined;
   /** For `modify`. */
   readonly change?: Change | undefined;
   /** For `record`: the database to record; for `remove`, `discard` and `retain`: the one to act on, when known. */

@@ -19,6 +19,8 @@ export type DatabaseEvent =
     readonly sentAt: number;
     readonly duplicates: readonly string[];
   }
+  /** The bulk list showed databases of a CR that has none recorded: a lookup's word that came by itself. */
+  | { readonly type: "external.found"; readonly found: readonly ExternalState[]; readonly sentAt: number }
   /** A complete bulk list did not show the database. */
   | { readonly type: "external.unlisted"; readonly sentAt: number }
   /** The bulk list failed. */

@@ -5,6 +5,7 @@
  */
 import { ANNOTATION, TAG } from "../api/constants.ts";
 import { isDuration, parseDuration } from "../api/duration.ts";
+import { validateSpec } from "../api/validate.ts";
 import { type ExternalDatabase, type ExternalDatabaseSpec, POLL_INTERVAL_MS } from "../api/schema.ts";
 import type { ExternalState, Knowledge } from "./knowledge.ts";
 import { settleMs, type View } from "./view.ts";
@@ -19,6 +20,19 @@ export interface Policies {
 /** The spec as stored: nothing of it is sure to be there, for an object may have been stored without one. */
 export function specOf(object: ExternalDatabase): Partial<ExternalDatabaseSpec> {
   return (object.spec as ExternalDatabaseSpec | undefined | null) ?? {};
+}
+
+const problems = new WeakMap<ExternalDatabase, { readonly message: string | undefined }>();
+
+/** What is wrong with a stored spec, or `undefined`; remembered per object. */
+export function specProblem(object: ExternalDatabase): string | undefined {
+  let known = problems.get(object);
+  if (known === undefined) {
+    const result = validateSpec(object.spec);
+    known = { message: result.ok ? undefined : result.message };
+    problems.set(object, known);
+  }
+  return known.message;
 }
 
 /** Policies of a CR. A database that is named in the spec is never re-created under another name. */
@@ -68,6 +82,17 @@ export function ownership(
   if (database.tags[TAG.uid] !== k.object.metadata.uid) return "foreign";
   const cluster = database.tags[TAG.cluster];
   return cluster === undefined || cluster === view.clusterId ? "ours" : "otherCluster";
+}
+
+/** Whether a database names another owner: it is nothing of ours, whatever brought it here (S3). */
+export function belongsToOther(k: Knowledge, database: ExternalState): boolean {
+  const owner = database.tags[TAG.uid];
+  return owner !== undefined && owner !== k.object.metadata.uid;
+}
+
+/** Whether a person asked for an observation that was not made yet (F3). */
+export function isRefreshDue(k: Knowledge): boolean {
+  return k.refreshSince !== undefined && (k.observation?.sentAt ?? Number.NEGATIVE_INFINITY) < k.refreshSince;
 }
 
 /** Whether we asked for a database's deletion so lately that a list may still show it as it was. */

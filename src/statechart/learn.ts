@@ -61,7 +61,9 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
     }
     next.lookup = undefined;
   }
-  if (facts.lookup !== undefined) {
+  if (
+    facts.lookup !== undefined && facts.lookup.sentAt >= (next.lookup?.sentAt ?? Number.NEGATIVE_INFINITY)
+  ) {
     next.lookup = facts.lookup;
     next.lastReadAt = now;
     if (facts.lookup.found.length > 0) next.createExists = undefined;

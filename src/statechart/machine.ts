@@ -107,6 +107,8 @@ function factsOf(event: DatabaseEvent, at: number): Learned {
         duplicates: event.duplicates,
         unreadable: null,
       };
+    case "external.found":
+      return { lookup: { found: event.found, sentAt: event.sentAt } };
     case "external.unlisted":
       return { unlistedAt: Math.min(event.sentAt, at), unreadable: null };
     case "external.unreadable":
@@ -148,6 +150,7 @@ const onRest = {
   "object.changed": toDeciding,
   "object.gone": toDeciding,
   "external.listed": toDeciding,
+  "external.found": toDeciding,
   "external.unlisted": toDeciding,
   "external.unreadable": toDeciding,
   "world.changed": { target: "deciding" },
@@ -158,6 +161,7 @@ const onWork = {
   "object.changed": learnOnly,
   "object.gone": learnOnly,
   "external.listed": learnOnly,
+  "external.found": learnOnly,
   "external.unlisted": learnOnly,
   "external.unreadable": learnOnly,
 } as const;

@@ -28,7 +28,8 @@ export function permitted(
     const known = k.repair.find((r) => r.field === field && r.wanted === wanted);
     if (known === undefined || known.attempts < MAX_REPAIRS || stirred) return undefined;
     const left = Date.parse(known.lastAttemptTime) + REPAIR_AGAIN_MS - view.wallNow;
-    return left > 0 ? left : undefined;
+    // Further away than the wait itself is a wall clock that was set back: no reason to wait for years.
+    return left > 0 && left <= REPAIR_AGAIN_MS ? left : undefined;
   };
   if (change.version !== undefined) {
     const left = wait("version", change.version);

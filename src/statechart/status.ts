@@ -7,7 +7,7 @@ import { ANNOTATION } from "../api/constants.ts";
 import type { Condition, ExternalDatabaseStatus } from "../api/schema.ts";
 import type { Decision, Verdict } from "./decision.ts";
 import { driftOf } from "./drift.ts";
-import { presentDatabase } from "./facts.ts";
+import { isRefreshDue, presentDatabase, specProblem } from "./facts.ts";
 import type { Knowledge } from "./knowledge.ts";
 import { pendingRepairs } from "./repair.ts";
 import { normalise } from "./verdicts.ts";
@@ -44,7 +44,10 @@ export function statusOf(k: Knowledge, decision: Decision): TimelessStatus {
     if (database.state === "Available" && before.provisioningFailures !== undefined) {
       delete status.provisioningFailures;
     }
-    const repair = pendingRepairs(k.repair, driftOf(object.spec, database).change);
+    // A spec that is not valid wants nothing that could be compared.
+    const repair = specProblem(object) === undefined
+      ? pendingRepairs(k.repair, driftOf(object.spec, database).change)
+      : k.repair;
     if (repair.length > 0) status.repair = [...repair];
     else delete status.repair;
   }
@@ -57,10 +60,11 @@ export function statusOf(k: Knowledge, decision: Decision): TimelessStatus {
   return status;
 }
 
-/** Whether the observation that was asked for was made (F3). */
+/** Whether what was asked for was done (F3): an observation; without a database, the next try to get one. */
 function isAnswered(k: Knowledge): boolean {
-  return k.refreshSince === undefined ||
-    (k.observation !== undefined && k.observation.sentAt >= k.refreshSince);
+  if (!isRefreshDue(k)) return true;
+  // A stimulus forgets failures, so one that is known came after it.
+  return k.object.status?.providerId === undefined && k.failure !== undefined;
 }
 
 function condition(type: string, verdict: Verdict, generation: number): TimelessCondition {

@@ -17,6 +17,8 @@ export interface View {
     readonly readLagMs: number;
     readonly effectBoundMs: number;
   } | undefined;
+  /** Sent time of the request whose answer `provider` is; −Infinity before the first (A2). */
+  readonly accountAt: number;
   /** Why `provider` is undefined, for people. */
   readonly providerError: string | undefined;
   /** Process start or the taking of the lease, whichever is later (rule 5). */
@@ -30,6 +32,8 @@ export interface View {
   readonly massAbsent: boolean;
   /** The account has a mass absence now (rule 12). */
   readonly massAbsence: boolean;
+  /** Many CRs wait for their settle window at once: the observer lists for all of them, so that none need ask alone. */
+  readonly crowded: boolean;
   /** Sent time of the last complete bulk list; −Infinity before the first. */
   readonly roundAt: number;
 }

@@ -11,7 +11,10 @@ Deno.test("a resource is created, becomes Available, grows, is upgraded, is repa
   const rig = await startRig(kube, { namespaces: [ns] });
   try {
     await apply(kube, manifest(ns, "orders"));
-    await eventually("orders is Available", async () => conditionOf(await read(kube, ns, "orders"), "Ready") === "True/Available");
+    await eventually(
+      "orders is Available",
+      async () => conditionOf(await read(kube, ns, "orders"), "Ready") === "True/Available",
+    );
     const created = await read(kube, ns, "orders");
     const id = created?.status?.providerId ?? "";
     assertEquals(created?.status?.state, "Available");

@@ -113,7 +113,8 @@ export async function startRig(kube: Kube, options: RigOptions = {}): Promise<Ri
 /** Applies an object by server-side apply as the admin; throws what the API server says when it refuses. */
 export async function apply(kube: Kube, object: unknown): Promise<ExternalDatabase> {
   const o = object as { metadata: { namespace: string; name: string } };
-  const path = `/apis/crd.my.domain/v1/namespaces/${o.metadata.namespace}/externaldatabases/${o.metadata.name}`;
+  const path =
+    `/apis/crd.my.domain/v1/namespaces/${o.metadata.namespace}/externaldatabases/${o.metadata.name}`;
   const answer = await kube.fetch(`${path}?fieldManager=test&force=true`, {
     method: "PATCH",
     headers: { "content-type": "application/apply-patch+yaml" },
@@ -135,7 +136,11 @@ export function manifest(namespace: string, name: string, spec: Record<string, u
 }
 
 /** Reads a CR; `undefined` when it is gone. */
-export async function read(kube: Kube, namespace: string, name: string): Promise<ExternalDatabase | undefined> {
+export async function read(
+  kube: Kube,
+  namespace: string,
+  name: string,
+): Promise<ExternalDatabase | undefined> {
   const answer = await kube.fetch(`/apis/crd.my.domain/v1/namespaces/${namespace}/externaldatabases/${name}`);
   const body = await answer.json();
   if (answer.status === 404) return undefined;
@@ -147,4 +152,12 @@ export async function read(kube: Kube, namespace: string, name: string): Promise
 export function conditionOf(object: ExternalDatabase | undefined, type: string): string {
   const c = object?.status?.conditions?.find((c) => c.type === type);
   return c === undefined ? "none" : `${c.status}/${c.reason}`;
+}
+
+/** All CRs of a namespace. */
+export async function list(kube: Kube, namespace: string): Promise<ExternalDatabase[]> {
+  const answer = await kube.fetch(`/apis/crd.my.domain/v1/namespaces/${namespace}/externaldatabases`);
+  const body = await answer.json();
+  if (!answer.ok) throw new Error(`${answer.status} ${body.message}`);
+  return body.items as ExternalDatabase[];
 }

@@ -136,6 +136,7 @@ export function view(change: Partial<View> = {}): View {
     now: NOW,
     wallNow: WALL,
     provider: { account: "acct", clientTokens: true, readLagMs: 1_000, effectBoundMs: 10_000 },
+    accountAt: NOW,
     providerError: undefined,
     settleSince: 0,
     clusterId: "cluster-1",
@@ -143,6 +144,7 @@ export function view(change: Partial<View> = {}): View {
     cacheTtlMs: 300_000,
     massAbsent: false,
     massAbsence: false,
+    crowded: false,
     roundAt: NOW,
     ...change,
   };
