@@ -14,8 +14,11 @@ export const LANES = ["urgent", "create", "followUp", "poll"] as const;
 /** `urgent`: deletes and edits of people; `create`; `followUp`: what is in transition; `poll`: everything else. */
 export type Lane = (typeof LANES)[number];
 
-/** Starts after which the most neglected lane goes first (L3: one call in ten). */
-const FAIR_EVERY = 10;
+/**
+ * Starts for which a lane with work may be passed over before it goes first. All the other lanes may reach this at
+ * once, and the last of them then still has its start within ten (L3).
+ */
+const PATIENCE = 10 - LANES.length;
 
 /** The queue is full. */
 export class QueueFullError extends Error {
@@ -55,7 +58,6 @@ export class Scheduler {
   };
   #running = 0;
   #waiting = 0;
-  #starts = 0;
   #tokens: number;
   #refilledAt: number;
   #pausedUntil = Number.NEGATIVE_INFINITY;
@@ -74,6 +76,11 @@ export class Scheduler {
   /** Calls that wait. */
   get depth(): number {
     return this.#waiting;
+  }
+
+  /** Calls that are held in memory: the waiting ones and some that were cancelled. */
+  get held(): number {
+    return LANES.reduce((n, lane) => n + this.#queues[lane].size, 0);
   }
 
   /** Calls under way. */
@@ -95,6 +102,7 @@ export class Scheduler {
       }
       const onAbort = () => {
         job.cancelled = true;
+        this.#queues[lane].cancelledOne();
         this.#setWaiting(this.#waiting - 1);
         reject(signal.reason);
       };
@@ -103,7 +111,8 @@ export class Scheduler {
         start: () => {
           signal.removeEventListener("abort", onAbort);
           this.#running++;
-          work().then(resolve, reject).finally(() => {
+          // In an async function, so that one that throws at once gives its slot back too.
+          (async () => await work())().then(resolve, reject).finally(() => {
             this.#running--;
             this.#pump();
           });
@@ -158,9 +167,7 @@ export class Scheduler {
   }
 
   #next(): Job | undefined {
-    this.#starts++;
-    const order = this.#starts % FAIR_EVERY === 0 ? this.#fair() : LANES;
-    for (const lane of order) {
+    for (const lane of this.#order()) {
       const job = this.#queues[lane].shift();
       if (job !== undefined) {
         for (const other of LANES) if (other !== lane) this.#queues[other].passedOver++;
@@ -171,9 +178,12 @@ export class Scheduler {
     return undefined;
   }
 
-  /** The lanes, the one that was passed over most often first. */
-  #fair(): readonly Lane[] {
-    return LANES.toSorted((a, b) => this.#queues[b].passedOver - this.#queues[a].passedOver);
+  /** The lanes, most urgent first, but before all those that were passed over for long, the longest first. */
+  #order(): readonly Lane[] {
+    const neglected = LANES.filter((lane) => this.#queues[lane].passedOver >= PATIENCE);
+    if (neglected.length === 0) return LANES;
+    neglected.sort((a, b) => this.#queues[b].passedOver - this.#queues[a].passedOver);
+    return [...neglected, ...LANES];
   }
 }
 
@@ -181,11 +191,28 @@ export class Scheduler {
 class Queue {
   #jobs: Job[] = [];
   #head = 0;
+  /** Cancelled jobs that are still held. */
+  #cancelled = 0;
+  /** Starts of other lanes since the last of this one, counted while there is work. */
   passedOver = 0;
 
+  /** Jobs held, the cancelled ones too. */
+  get size(): number {
+    return this.#jobs.length - this.#head;
+  }
+
   push(job: Job): void {
-    if (this.#empty()) this.passedOver = 0;
+    if (this.size <= this.#cancelled) this.passedOver = 0;
     this.#jobs.push(job);
+  }
+
+  /** One of the jobs was cancelled; they are let go before they are many, whether or not any call starts. */
+  cancelledOne(): void {
+    this.#cancelled++;
+    if (this.#cancelled < 1_024 || this.#cancelled * 2 < this.size) return;
+    this.#jobs = this.#jobs.slice(this.#head).filter((job) => !job.cancelled);
+    this.#head = 0;
+    this.#cancelled = 0;
   }
 
   shift(): Job | undefined {
@@ -195,14 +222,13 @@ class Queue {
         this.#jobs = this.#jobs.slice(this.#head);
         this.#head = 0;
       }
-      if (job !== undefined && !job.cancelled) return job;
+      if (job === undefined) continue;
+      if (!job.cancelled) return job;
+      this.#cancelled--;
     }
     this.#jobs = [];
     this.#head = 0;
+    this.#cancelled = 0;
     return undefined;
-  }
-
-  #empty(): boolean {
-    return this.#head >= this.#jobs.length;
   }
 }
