@@ -60,6 +60,8 @@ export class Keeper {
   #actor: ActorRefFrom<DatabaseMachine> | undefined;
   /** What a sleeping actor keeps. */
   #kept: Kept | undefined;
+  /** What a crashed actor leaves to the next. */
+  #left: Kept | undefined;
   #state: TopState | undefined;
   #since: number;
   #idleSince: number | undefined;
@@ -107,8 +109,9 @@ export class Keeper {
   start(): void {
     if (this.#finished || this.#actor !== undefined) return;
     const { clock, machine, world } = this.env;
-    const kept = this.#kept;
+    const kept = this.#kept ?? this.#left;
     this.#kept = undefined;
+    this.#left = undefined;
     const actor = createActor(machine, {
       input: { object: this.#object, world, ...(kept === undefined ? {} : { kept }) },
       clock,
@@ -230,6 +233,8 @@ export class Keeper {
   #crashed(actor: ActorRefFrom<DatabaseMachine>, error: unknown): void {
     if (this.#actor !== actor || this.#finished) return;
     const { clock, random } = this.env;
+    // A create may be under way, or its answer be lost with the actor: the settle window begins anew (rule 5).
+    this.#left = { bornHere: false, unknownSince: clock.monotonic() };
     this.#stopActor();
     if (clock.monotonic() - this.#startedAt > HEALTHY_MS) this.#crashes = 0;
     this.#crashes++;

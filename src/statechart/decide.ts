@@ -20,8 +20,11 @@ import type { TopState } from "./vocabulary.ts";
 
 /** The next thing to do. A failed effect is not tried again before its time, and a rest first says what it is about. */
 export function decide(k: Knowledge, view: View): Decision {
-  const planned = heedFailure(k, view, plan(k, view));
-  if (isEffect(planned.step) || planned.step === "end" || !mustReport(k, planned)) return planned;
+  const next = plan(k, view);
+  const planned = heedFailure(k, view, next);
+  if (isEffect(planned.step) || planned.step === "end" || planned.quiet) return planned;
+  // Rule 6: nothing is written before the id; and the write that records it will say all there is to say.
+  if (next.step === "record" || !mustReport(k, planned)) return planned;
   // A status write that failed is tried again in its time; meanwhile the rest goes on as it would.
   const left = (k.failures.report?.until ?? view.now) - view.now;
   if (left > 0) return { ...planned, waitMs: Math.min(planned.waitMs ?? left, left) };
@@ -57,7 +60,8 @@ export function plan(k: Knowledge, view: View): Decision {
       "ProviderUnavailable",
       `The provider has not said what it is yet: ${view.providerError ?? "no answer so far"}`,
     );
-    return { ...resting(k), step: "idle", ready: readiness(k, view, verdict), synced: verdict };
+    const quiet = view.providerError === undefined; // asked a moment ago: a restart alone is no news (S5)
+    return { ...resting(k), step: "idle", ready: readiness(k, view, verdict), synced: verdict, quiet };
   }
   if (accountDiffers(k, view)) {
     const verdict = no(

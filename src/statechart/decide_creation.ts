@@ -6,9 +6,9 @@
 import { TAG } from "../api/constants.ts";
 import type { Decision } from "./decision.ts";
 import { quote } from "./drift.ts";
-import { incarnationOf, ownFound, settledAt, tokensSuffice, transitionalPollMs } from "./facts.ts";
+import { incarnationOf, ownFound, settledAt, transitionalPollMs } from "./facts.ts";
 import type { ExternalState, Knowledge } from "./knowledge.ts";
-import { no, unknown } from "./verdicts.ts";
+import { failureVerdict, no, unknown } from "./verdicts.ts";
 import type { View } from "./view.ts";
 
 /** How long a lookup answers for, in milliseconds, while one waits for something to show. */
@@ -38,10 +38,14 @@ export function decideCreation(k: Knowledge, view: View): Decision {
   const dying = own[0];
   if (dying !== undefined) return afterDying(k, view, dying);
   if (k.createExists !== undefined) return afterExists(k, view, k.createExists);
-  if (tokensSuffice(view)) return create; // rule 5: the token decides, whatever a lookup says
+  // Rule 5, with tokens too: one need be remembered no longer than the effect bound after its last use, and the second
+  // create may itself take that long, so that it meets neither the token nor, given any lag, a list that shows the first.
   const settled = settledAt(k, view);
   if (view.now >= settled) return create; // its own pass looks up once more, after the window
-  const verdict = unknown("Pending", "Looking for a database that an earlier create may still bring");
+  const failed = k.failures.create;
+  const verdict = failed === undefined
+    ? unknown("Pending", "Looking for a database that an earlier create may still bring")
+    : failureVerdict(failed); // L4: why it is not there yet
   // In a crowd the observer's list looks for all; the create's own pass looks by UID in any case.
   const again = view.crowded ? Number.POSITIVE_INFINITY : LOOKUP_AGAIN_MS;
   const asked = lookUpEvery(k, view, again, verdict);

@@ -64,7 +64,8 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
       "ProviderUnavailable",
       `Deletion waits for the provider: ${view.providerError ?? "no answer so far"}`,
     );
-    return { ...said, step: "idle", ready: verdict, synced: verdict };
+    const quiet = view.providerError === undefined; // asked a moment ago: a restart alone is no news (S5)
+    return { ...said, step: "idle", ready: verdict, synced: verdict, quiet };
   }
   if (accountDiffers(k, view)) {
     const verdict = no(

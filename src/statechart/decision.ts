@@ -31,6 +31,8 @@ export interface Decision {
   readonly synced: Verdict;
   /** The rest waits for a settle window, in which a list may bring what ends it early (rule 5). */
   readonly settling?: boolean | undefined;
+  /** The rest will be over in a moment, and nothing is said of it. */
+  readonly quiet?: boolean | undefined;
   /** For `modify`. */
   readonly change?: Change | undefined;
   /** For `record`: the database to record; for `remove`, `discard` and `retain`: the one to act on, when known. */

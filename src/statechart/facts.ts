@@ -127,15 +127,6 @@ export function settledAt(k: Knowledge, view: View): number {
   return k.bornHere ? Number.NEGATIVE_INFINITY : view.settleSince + settleMs(view);
 }
 
-/**
- * Whether a repeated create is safe by its token alone (rule 5). A token may be forgotten one effect bound after
- * its last use; where lists lag longer than that, a database may be neither remembered nor listed.
- */
-export function tokensSuffice(view: View): boolean {
-  const p = view.provider;
-  return p !== undefined && p.clientTokens && p.readLagMs <= p.effectBoundMs;
-}
-
 /** The CR's poll interval in milliseconds, 10 s to 24 h (rule 11, H2), or the operator's. */
 export function pollMs(k: Knowledge, view: View): number {
   const text: unknown = specOf(k.object).pollInterval;

@@ -8,7 +8,7 @@ import { validateSpec } from "../../api/validate.ts";
 import { ProviderError } from "../../providers/port.ts";
 import { NotSentError } from "../gateway.ts";
 import type { Decision } from "../../statechart/decision.ts";
-import { ownFound, settledAt, tokensSuffice } from "../../statechart/facts.ts";
+import { ownFound, settledAt } from "../../statechart/facts.ts";
 import { hasFinalizer, type Knowledge, type Learned } from "../../statechart/knowledge.ts";
 import { learn } from "../../statechart/learn.ts";
 import { statusOf } from "../../statechart/status.ts";
@@ -93,7 +93,7 @@ async function preflight(env: EffectEnv, known: Knowledge, signal: AbortSignal):
   const view = env.view(metadata.uid);
   const k = learn(known, { object, lookup }, view.now);
   if (ownFound(k, view).length > 0) return { stop: { object, lookup } };
-  if (!tokensSuffice(view) && lookup.sentAt < settledAt(k, view)) return { stop: { object, lookup } };
+  if (lookup.sentAt < settledAt(k, view)) return { stop: { object, lookup } };
   return { object };
 }
 
