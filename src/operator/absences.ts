@@ -38,13 +38,15 @@ export class AbsenceLedger {
     return this.#held.has(uid);
   }
 
-  /** A database that ought to be there was not. */
-  absent(uid: string): void {
-    if (!this.#absentSince.has(uid)) this.#absentSince.set(uid, this.options.clock.monotonic());
+  /** Databases that ought to be there were not. */
+  absent(...uids: readonly string[]): void {
+    if (uids.length === 0) return;
+    const now = this.options.clock.monotonic();
+    for (const uid of uids) if (!this.#absentSince.has(uid)) this.#absentSince.set(uid, now);
     this.#count();
   }
 
-  /** A database is there, was confirmed to be gone, or its CR is. */
+  /** A database is there, its absence was confirmed by a person, or its CR is gone or going. */
   settled(uid: string): void {
     this.#absentSince.delete(uid);
     if (this.#held.delete(uid) && this.#held.size === 0) this.options.onChange(false, 0);

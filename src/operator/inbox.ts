@@ -21,7 +21,12 @@ export class Inbox {
   #timer: TimerId | undefined;
   #closed = false;
 
-  constructor(private readonly clock: Clock, private readonly deliver: (delivery: Delivery) => void) {}
+  constructor(
+    private readonly clock: Clock,
+    private readonly deliver: (delivery: Delivery) => void,
+    /** Told when a delivery threw: the others are still delivered (F4). */
+    private readonly onError: (delivery: Delivery, error: unknown) => void,
+  ) {}
 
   /** Deliveries that wait. */
   get size(): number {
@@ -48,7 +53,11 @@ export class Inbox {
     for (const [uid, delivery] of this.#waiting) {
       if (n++ >= SLICE) break;
       this.#waiting.delete(uid);
-      this.deliver(delivery);
+      try {
+        this.deliver(delivery);
+      } catch (error) {
+        this.onError(delivery, error);
+      }
     }
     if (this.#waiting.size > 0) this.#timer = this.clock.setTimeout(() => this.#drain(), 0);
   }

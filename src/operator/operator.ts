@@ -150,6 +150,7 @@ export class Operator {
           this.account.requestRefresh();
         },
         noteAbsent: (uid) => this.absences.absent(uid),
+        notePresent: (uid) => this.absences.settled(uid),
       }),
       world: { view: (uid) => this.view(uid), random },
       clock,

@@ -55,6 +55,12 @@ export class Supervisor {
     this.#inbox = new Inbox(
       options.clock,
       (d) => d.kind === "gone" ? this.#gone(d.object) : this.#upsert(d.object),
+      (d, error) =>
+        options.log.log("error", "Failed to hand a resource to its actor", {
+          namespace: d.object.metadata.namespace,
+          name: d.object.metadata.name,
+          error: error instanceof Error ? error.message : String(error),
+        }),
     );
     this.#env = {
       machine: options.machine,
@@ -112,6 +118,8 @@ export class Supervisor {
 
   /** Fans a complete list out. Absences are counted for the whole list before any actor hears of one (rule 12). */
   async onRound(round: Round): Promise<void> {
+    // In one go: an actor whose timer fires between two slices must not find the list ended and the absences uncounted.
+    this.#count(round);
     const missing: Keeper[] = [];
     let n = 0;
     for (const keeper of [...this.#keepers.values()]) {
@@ -128,10 +136,8 @@ export class Supervisor {
       const listed = round.byId.get(id);
       if (listed === undefined) {
         missing.push(keeper);
-        if (isExpected(keeper.object)) this.#o.absences.absent(uid);
         continue;
       }
-      this.#o.absences.settled(uid);
       const duplicates = (round.byUid.get(uid) ?? [])
         .filter((l) => l.database.id !== id && l.database.state !== "Deleting")
         .map((l) => l.database.id);
@@ -139,6 +145,18 @@ export class Supervisor {
     }
     for (const keeper of missing) keeper.send({ type: "external.unlisted", sentAt: round.sentAt });
     this.onWorldChanged();
+  }
+
+  /** Counts who is there and who ought to be (rule 12). */
+  #count(round: Round): void {
+    const absent: string[] = [];
+    for (const { object, finished } of this.#keepers.values()) {
+      const id = object.status?.providerId;
+      if (id === undefined || finished) continue;
+      if (round.byId.has(id)) this.#o.absences.settled(object.metadata.uid);
+      else if (isExpected(object)) absent.push(object.metadata.uid);
+    }
+    this.#o.absences.absent(...absent);
   }
 
   /** The list failed: every actor is told (C5). */
@@ -200,9 +218,9 @@ export class Supervisor {
 
   #gone(object: ExternalDatabase): void {
     const { uid } = object.metadata;
+    this.#o.absences.settled(uid); // whether or not its actor heard of it first
     const keeper = this.#keepers.get(uid);
     if (keeper === undefined) return;
-    this.#o.absences.settled(uid);
     if (keeper.finished) return this.#forget(keeper);
     keeper.send({ type: "object.gone" });
     // A keeper between crash and restart has no actor to end by itself.

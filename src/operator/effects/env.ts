@@ -33,6 +33,8 @@ export interface EffectEnv {
   readonly requestRound: () => void;
   /** An absence by id was read. */
   readonly noteAbsent: (uid: string) => void;
+  /** A database was read by id: whatever a list said, it is there (rule 10). */
+  readonly notePresent: (uid: string) => void;
 }
 
 /** One effect. */

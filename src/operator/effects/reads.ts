@@ -25,6 +25,7 @@ export const observe: EffectFunction = async (env, { knowledge }, signal) => {
   const observation = await readById(env, id, laneOf(knowledge), signal);
   env.metrics.cache(false);
   if (observation.kind === "absent") absent(env, knowledge);
+  else env.notePresent(knowledge.object.metadata.uid);
   return { observation };
 };
 
@@ -32,7 +33,10 @@ export const observe: EffectFunction = async (env, { knowledge }, signal) => {
 export const confirm: EffectFunction = async (env, { knowledge }, signal) => {
   const lane = laneOf(knowledge);
   const observation = await readById(env, idOf(knowledge), lane, signal);
-  if (observation.kind === "present") return { observation };
+  if (observation.kind === "present") {
+    env.notePresent(knowledge.object.metadata.uid);
+    return { observation };
+  }
   absent(env, knowledge);
   return { observation, lookup: await lookUp(env, knowledge.object.metadata.uid, lane, signal) };
 };
