@@ -38,8 +38,13 @@ export class AbsenceLedger {
     return this.#held.has(uid);
   }
 
-  /** Databases that ought to be there were not. */
-  absent(...uids: readonly string[]): void {
+  /** A database that ought to be there was not. */
+  absent(uid: string): void {
+    this.absentAll([uid]);
+  }
+
+  /** Databases that ought to be there were not; counted together. */
+  absentAll(uids: readonly string[]): void {
     if (uids.length === 0) return;
     const now = this.options.clock.monotonic();
     for (const uid of uids) if (!this.#absentSince.has(uid)) this.#absentSince.set(uid, now);

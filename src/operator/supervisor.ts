@@ -156,7 +156,7 @@ export class Supervisor {
       if (round.byId.has(id)) this.#o.absences.settled(object.metadata.uid);
       else if (isExpected(object)) absent.push(object.metadata.uid);
     }
-    this.#o.absences.absent(...absent);
+    this.#o.absences.absentAll(absent);
   }
 
   /** The list failed: every actor is told (C5). */
