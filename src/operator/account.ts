@@ -21,6 +21,7 @@ export class AccountWatch {
   #info: ProviderInfo | undefined;
   #error: string | undefined;
   #infoAt = Number.NEGATIVE_INFINITY;
+  #since = Number.NEGATIVE_INFINITY;
   #wake: (() => void) | undefined;
   #requested = false;
 
@@ -43,6 +44,11 @@ export class AccountWatch {
   /** Sent time of the request that {@linkcode info} answers, monotonic milliseconds; −Infinity before the first. */
   get infoAt(): number {
     return this.#infoAt;
+  }
+
+  /** Answer time of the first of the requests in a row that named this account; −Infinity where it never changed. */
+  get since(): number {
+    return this.#since;
   }
 
   /** Asks for a look soon: an absence counts only under an account that has said its name since (A2). */
@@ -97,6 +103,7 @@ export class AccountWatch {
       const info = await gateway.info(signal);
       const before = this.#info;
       this.#info = info;
+      if (before !== undefined && before.account !== info.account) this.#since = clock.monotonic();
       this.#infoAt = sentAt;
       this.#error = undefined;
       if (JSON.stringify(before) !== JSON.stringify(info)) {

@@ -145,10 +145,8 @@ export class Operator {
         metrics,
         clusterId: () => this.clusterId,
         view: (uid) => this.view(uid),
-        requestRound: () => {
-          this.observer.requestRound();
-          this.account.requestRefresh();
-        },
+        requestRound: () => this.observer.requestRound(),
+        requestAccount: () => this.account.requestRefresh(),
         noteAbsent: (uid) => this.absences.absent(uid),
         notePresent: (uid) => this.absences.settled(uid),
       }),
@@ -206,6 +204,7 @@ export class Operator {
         effectBoundMs: info.effectBoundSeconds * 1_000,
       },
       accountAt: this.account.infoAt,
+      accountSince: this.account.since,
       providerError: this.account.error,
       settleSince: this.#settleSince,
       clusterId: this.clusterId,

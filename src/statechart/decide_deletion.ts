@@ -10,7 +10,9 @@ import {
   absenceConfirmed,
   accountDiffers,
   belongsToOther,
+  isAccountConfirmed,
   isBeingRemoved,
+  isOfAnotherAccount,
   isRefreshDue,
   ownership,
   ownFound,
@@ -22,7 +24,7 @@ import {
 } from "./facts.ts";
 import { type ExternalState, hasFinalizer, type Knowledge } from "./knowledge.ts";
 import { no, readiness, unknown } from "./verdicts.ts";
-import type { View } from "./view.ts";
+import { ACCOUNT_WAIT_MS, type View } from "./view.ts";
 
 /** Time between two lookups or confirmations while one waits for an absence to settle, in milliseconds. */
 const AGAIN_MS = 2_000;
@@ -127,7 +129,8 @@ function remove(k: Knowledge, view: View, said: Said, release: Release): Decisio
   const absentAt = k.observation?.kind === "absent" ? k.observation.sentAt : Number.NEGATIVE_INFINITY;
   const lookup = k.lookup;
   const again = id === undefined ? "lookup" as const : "confirm" as const;
-  if (lookup === undefined || lookup.sentAt < absentAt) return { ...said, step: again };
+  const elsewhere = id !== undefined && isOfAnotherAccount(k, view, absentAt);
+  if (lookup === undefined || lookup.sentAt < absentAt || elsewhere) return { ...said, step: again };
   const left = ownFound(k, view)[0];
   if (left !== undefined) return removeOne(k, view, said, left, lookup.sentAt);
   if (lookup.found.some((d) => isBeingRemoved(k, d.id, view))) {
@@ -159,12 +162,25 @@ function remove(k: Knowledge, view: View, said: Said, release: Release): Decisio
     }
     if (view.roundAt < absentAt) return { ...said, step: "wait", waitMs: 5_000 };
   }
-  // S4: the absence counts only under the account that holds the database, as it said after the absence was seen (A2).
-  if (id !== undefined && !asked && view.accountAt < absentAt) {
-    return { ...said, step: "wait", waitMs: 2_000 };
+  // S4: the absence counts only under the account that holds the database, as it said after the absence was seen (A2);
+  // also where we asked for it, for a delete that answers "not found" proves nothing under another account.
+  if (id !== undefined && !isAccountConfirmed(k, view, absentAt)) {
+    const unheard = view.providerError ??
+      (view.provider?.account === undefined ? "it tells none" : undefined);
+    const verdict = unheard === undefined
+      ? said.synced
+      : unknown("ProviderUnavailable", `Deletion waits until the provider tells its account: ${unheard}`);
+    return { ...said, step: "wait", waitMs: ACCOUNT_WAIT_MS, ready: verdict, synced: verdict };
   }
   return release("deleted");
 }
+
+/** What is waited for while a database is in a transitional state. */
+const AWAITED = {
+  Deleting: "is being deleted at the provider; waiting for its end",
+  Modifying: "is modifying at the provider and cannot be deleted yet; waiting",
+  Provisioning: "is provisioning at the provider and cannot be deleted yet; waiting",
+} as const;
 
 /** Deletes one database once its state allows it (`busy` is no error: Q4). */
 function removeOne(
@@ -178,7 +194,7 @@ function removeOne(
   if (database.state === "Deleting" || database.state === "Provisioning" || database.state === "Modifying") {
     const verdict = no(
       "Deleting",
-      `The database ${quote(database.id)} is ${database.state.toLowerCase()} at the provider; waiting`,
+      `The database ${quote(database.id)} ${AWAITED[database.state]}`,
     );
     return every(seenAt, transitionalPollMs(k, view), undefined, view, {
       ...said,

@@ -7,6 +7,8 @@ import type { Decision } from "./decision.ts";
 import { quote } from "./drift.ts";
 import {
   absenceConfirmed,
+  isAccountConfirmed,
+  isOfAnotherAccount,
   isRefreshDue,
   ownFound,
   policiesOf,
@@ -15,7 +17,7 @@ import {
 } from "./facts.ts";
 import type { Knowledge } from "./knowledge.ts";
 import { no } from "./verdicts.ts";
-import type { View } from "./view.ts";
+import { ACCOUNT_WAIT_MS, type View } from "./view.ts";
 
 /** An absence older than this, in milliseconds, is read again before it decides anything (S6). */
 const ABSENCE_AGE_MS = 60_000;
@@ -28,9 +30,14 @@ export function decideMissing(k: Knowledge, view: View): Decision {
   const absentAt = k.observation?.sentAt ?? Number.NEGATIVE_INFINITY;
   const age = view.now - absentAt;
   // One that we removed ourselves (never available, failed) is not missing: the next incarnation may come.
-  if (k.removals[id] !== undefined) return { ...said, state: "Creating", step: "reincarnate" };
+  const elsewhere = isOfAnotherAccount(k, view, absentAt);
+  if (k.removals[id] !== undefined && !elsewhere) {
+    return isAccountConfirmed(k, view, absentAt)
+      ? { ...said, state: "Creating", step: "reincarnate" }
+      : { ...said, state: "Creating", step: "wait", waitMs: ACCOUNT_WAIT_MS };
+  }
   const lookup = k.lookup;
-  if (lookup === undefined || lookup.sentAt < absentAt || isRefreshDue(k)) {
+  if (lookup === undefined || lookup.sentAt < absentAt || elsewhere || isRefreshDue(k)) {
     return { ...said, step: "confirm" };
   }
   const other = ownFound(k, view).find((d) => d.state !== "Deleting" && d.id !== id);
@@ -55,7 +62,7 @@ export function decideMissing(k: Knowledge, view: View): Decision {
   // Rule 12 counts over a whole list: one that began after the absence was seen must have ended.
   if (view.roundAt < absentAt && !confirmed) return { ...said, step: "wait", waitMs: 5_000 };
   // A2: credentials that were changed under us show as absence first; the account must have said its name since.
-  if (view.accountAt < absentAt) return { ...said, step: "wait", waitMs: 2_000 };
+  if (!isAccountConfirmed(k, view, absentAt)) return { ...said, step: "wait", waitMs: ACCOUNT_WAIT_MS };
   if (age > ABSENCE_AGE_MS) return { ...said, step: "confirm" };
   return { ...said, step: "reincarnate" };
 }

@@ -6,6 +6,7 @@
 import { ANNOTATION } from "../api/constants.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import {
+  type ExternalState,
   isNew,
   isStimulus,
   type Knowledge,
@@ -55,6 +56,7 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   if (facts.removed !== undefined) {
     const { id, at } = facts.removed;
     next.mutatedAt = at;
+    next.transitionalSince = undefined; // its end is looked for from the beginning
     // Dropped on delete: what was cached of this database says nothing any more.
     if (next.observation?.kind === "present" && next.observation.database.id === id) {
       next.observation = undefined;
@@ -67,6 +69,8 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
     next.lookup = facts.lookup;
     next.lastReadAt = now;
     if (facts.lookup.found.length > 0) next.createExists = undefined;
+    // What only a lookup shows is waited for by growing steps too (design.md 4).
+    if (facts.lookup.found.some((d) => isTransitional(d.state))) next.transitionalSince ??= now;
   }
   if (facts.duplicates !== undefined) next.duplicates = facts.duplicates;
   if (facts.repair !== undefined) next.repair = facts.repair;
@@ -113,6 +117,10 @@ function forgetDatabase(next: Draft, object: ExternalDatabase): void {
   next.repair = [];
 }
 
+function isTransitional(state: ExternalState["state"]): boolean {
+  return state !== "Available" && state !== "Failed";
+}
+
 function learnObservation(next: Draft, observation: Observation, now: number, ours: boolean): void {
   if (!ours && observation.sentAt < next.mutatedAt) return; // rule 10
   if (next.observation !== undefined && observation.sentAt < next.observation.sentAt) return;
@@ -121,7 +129,7 @@ function learnObservation(next: Draft, observation: Observation, now: number, ou
   if (observation.kind === "present") {
     next.unlistedAt = undefined;
     const { state } = observation.database;
-    const transitional = state !== "Available" && state !== "Failed";
+    const transitional = isTransitional(state);
     next.polls = transitional ? next.polls + 1 : 0;
     next.transitionalSince = transitional ? next.transitionalSince ?? now : undefined;
   }

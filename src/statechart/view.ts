@@ -19,6 +19,8 @@ export interface View {
   } | undefined;
   /** Sent time of the request whose answer `provider` is; −Infinity before the first (A2). */
   readonly accountAt: number;
+  /** Answer time of the first of the requests in a row that named the account of now; −Infinity where it never changed. */
+  readonly accountSince: number;
   /** Why `provider` is undefined, for people. */
   readonly providerError: string | undefined;
   /** Process start or the taking of the lease, whichever is later (rule 5). */
@@ -37,6 +39,9 @@ export interface View {
   /** Sent time of the last complete bulk list; −Infinity before the first. */
   readonly roundAt: number;
 }
+
+/** Time between two looks whether the account has said its name, in milliseconds. */
+export const ACCOUNT_WAIT_MS = 500;
 
 /** The settle window's length in milliseconds (rule 5). */
 export function settleMs(view: View): number {

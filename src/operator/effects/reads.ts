@@ -42,6 +42,7 @@ export const confirm: EffectFunction = async (env, { knowledge }, signal) => {
 };
 
 function absent(env: Parameters<EffectFunction>[0], k: Knowledge): void {
+  env.requestAccount();
   // What we deleted ourselves is no absence to be counted (rule 12).
   if (k.removals[idOf(k)] !== undefined) return;
   if (k.object.metadata.deletionTimestamp === undefined) env.noteAbsent(k.object.metadata.uid);

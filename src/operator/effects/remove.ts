@@ -33,17 +33,28 @@ export const remove: EffectFunction = async (env, { knowledge, decision, latest 
   const id = decision.database?.id ?? recordedId;
   if (id === undefined) throw new StepError("bug", "There is no database to delete");
   const observation = await readById(env, id, "urgent", signal);
-  const facts = (seen: Observation): Learned =>
-    id === recordedId ? { object, observation: seen } : { object };
+  // What a lookup said of a duplicate is put right, or the same removal would be chosen again and again (S5).
+  const facts = (seen: Observation & { readonly kind: "present" }): Learned => {
+    if (id === recordedId) return { object, observation: seen };
+    const { lookup } = knowledge;
+    if (lookup === undefined) return { object };
+    return {
+      object,
+      lookup: { ...lookup, found: lookup.found.map((d) => d.id === id ? seen.database : d) },
+    };
+  };
   if (observation.kind === "absent") {
     // Of a duplicate only a new lookup can tell; forgetting the old one asks for it.
-    return id === recordedId ? facts(observation) : { object, removed: { id, at: env.clock.monotonic() } };
+    return id === recordedId
+      ? { object, observation }
+      : { object, removed: { id, at: env.clock.monotonic() } };
   }
   const { database } = observation;
   const view = env.view(object.metadata.uid);
   if (ownership(knowledge, database, view) !== "ours") return facts(observation); // S3
   if (database.state !== "Available" && database.state !== "Failed") return facts(observation); // Q4
-  return await send(env, object, id, facts(observation), signal, () => {
+  const seen = id === recordedId ? { object, observation } : { object };
+  return await send(env, object, id, seen, signal, () => {
     const now = latest();
     if (now.gone || !mayRemove(now.object)) throw new SupersededError("The deletion is no longer wanted");
   });
@@ -65,7 +76,7 @@ export const discard: EffectFunction = async (env, { knowledge, latest }, signal
     return { object };
   }
   const observation = await readById(env, id, "followUp", signal);
-  if (observation.kind === "absent") return { object, observation, asked: { id, at: env.clock.monotonic() } };
+  if (observation.kind === "absent") return { object, observation }; // not asked for: to be confirmed (S6, rule 12)
   const view = env.view(object.metadata.uid);
   const k = learn(knowledge, { object, observation }, view.now);
   if (
