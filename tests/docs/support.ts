@@ -1,0 +1,125 @@
+/**
+ * Reads what documents and test titles name.
+ *
+ * @module
+ */
+
+const ROOT = new URL("../../", import.meta.url);
+
+/** The documents, from the repository's root. */
+export const DOCUMENTS = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "deploy/README.md",
+  "docs/design.md",
+  "docs/safety.md",
+  "docs/behaviours.md",
+  "docs/cloud-api.md",
+] as const;
+
+/** A file's text, by its path from the root. */
+export function read(path: string): Promise<string> {
+  return Deno.readTextFile(new URL(path, ROOT));
+}
+
+/** Whether there is a file or folder at a path from the root. */
+export async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(new URL(path, ROOT));
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+/** Paths in backticks: of files, and of what lies in one of the repository's folders. */
+export function paths(text: string): string[] {
+  const tokens = [...text.matchAll(/`([^`\s]+)`/g)].map((m) => m[1] ?? "");
+  const folder = /^(?:src|tests|tests-real|tools|deploy|crds|bench|docs|\.ci)\//;
+  return tokens.filter((token) =>
+    folder.test(token) || /^[\w.-]+\/[\w./-]*\.(?:ts|md|ya?ml|json)$/.test(token)
+  );
+}
+
+/** Relative links of a document, as paths from the root. */
+export function links(
+  document: string,
+  text: string,
+): { readonly target: string; readonly anchor: string }[] {
+  return [...text.matchAll(/\]\(([^)\s]+)\)/g)].map((m) => m[1] ?? "")
+    .filter((href) => !/^[a-z]+:/.test(href))
+    .map((href) => {
+      const url = new URL(href, new URL(document, ROOT));
+      return { target: url.pathname.slice(ROOT.pathname.length), anchor: url.hash.slice(1) };
+    });
+}
+
+/** The anchors of a document's headings, as GitHub makes them. */
+export function anchors(text: string): ReadonlySet<string> {
+  return new Set(
+    [...text.matchAll(/^#+ (.*)$/gm)].map((m) =>
+      (m[1] ?? "").toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, "").replaceAll(" ", "-")
+    ),
+  );
+}
+
+/** A test or step whose title begins with numbers of behaviours or rules. */
+export interface Title {
+  readonly file: string;
+  /** `C1`, `D2b`, `S5`, `rule 21`. */
+  readonly numbers: readonly string[];
+}
+
+const NUMBER = "(?:[A-Z]\\d+b?|[Rr]ules? \\d+)";
+const NUMBERS = new RegExp(`^${NUMBER}(?:(?:, | and |/)(?:${NUMBER}|\\d+))*:`);
+
+/** The numbered titles of all tests, fast and real. */
+export async function titles(): Promise<Title[]> {
+  const found: Title[] = [];
+  for (const folder of ["tests/", "tests-real/"]) {
+    for await (const file of modules(folder)) {
+      for (const [, title] of (await read(file)).matchAll(/(?:test|step)\(\s*["`]([^"`]*)/g)) {
+        const prefix = NUMBERS.exec(title ?? "")?.[0];
+        if (prefix !== undefined) found.push({ file, numbers: numbersOf(prefix) });
+      }
+    }
+  }
+  return found;
+}
+
+/** `Rules 2 and 6` → `rule 2`, `rule 6`. */
+function numbersOf(prefix: string): string[] {
+  let rule = false;
+  return [...prefix.matchAll(/([Rr]ules? )?([A-Z]?\d+b?)/g)].map(([, word, number]) => {
+    rule = word !== undefined || (rule && /^\d/.test(number ?? ""));
+    return rule ? `rule ${number}` : number ?? "";
+  });
+}
+
+async function* modules(folder: string): AsyncGenerator<string> {
+  for await (const entry of Deno.readDir(new URL(folder, ROOT))) {
+    if (entry.isDirectory) yield* modules(`${folder}${entry.name}/`);
+    else if (entry.name.endsWith(".ts")) yield `${folder}${entry.name}`;
+  }
+}
+
+/** One entry of behaviours.md. */
+export interface Behaviour {
+  readonly number: string;
+  readonly verdict: "Proof" | "Partly" | "Not yet" | undefined;
+  /** Test files that it names. */
+  readonly files: readonly string[];
+}
+
+/** The entries of behaviours.md. */
+export function behaviours(text: string): Behaviour[] {
+  return text.split(/^- \*\*/m).slice(1).map((entry) => {
+    const verdict = /^ +- (Proof|Partly|Not yet):/m.exec(entry)?.[1] as Behaviour["verdict"];
+    return {
+      number: /^\w+/.exec(entry)?.[0] ?? "",
+      verdict,
+      files: paths(entry).filter((path) => /^tests(-real)?\//.test(path)),
+    };
+  });
+}
