@@ -12,8 +12,8 @@ const MASS_FRACTION = 0.05;
 
 /** Keeps who is absent, and who is held back because many are. */
 export class AbsenceLedger {
-  /** When each absent one was first missed, monotonic milliseconds. */
-  readonly #absentSince = new Map<string, number>();
+  /** When each absent one was first missed, monotonic milliseconds, and whether a read by id said so. */
+  readonly #absent = new Map<string, { readonly since: number; readonly byId: boolean }>();
   readonly #held = new Set<string>();
 
   constructor(
@@ -38,34 +38,51 @@ export class AbsenceLedger {
     return this.#held.has(uid);
   }
 
-  /** A database that ought to be there was not. */
+  /** A database that ought to be there was not, as a read by id says. */
   absent(uid: string): void {
-    this.absentAll([uid]);
-  }
-
-  /** Databases that ought to be there were not; counted together. */
-  absentAll(uids: readonly string[]): void {
-    if (uids.length === 0) return;
-    const now = this.options.clock.monotonic();
-    for (const uid of uids) if (!this.#absentSince.has(uid)) this.#absentSince.set(uid, now);
+    const since = this.#absent.get(uid)?.since ?? this.options.clock.monotonic();
+    this.#absent.set(uid, { since, byId: true });
     this.#count();
   }
 
-  /** A database is there, its absence was confirmed by a person, or its CR is gone or going. */
+  /** Databases that ought to be there were not on a list; counted together. */
+  absentAll(uids: readonly string[]): void {
+    if (uids.length === 0) return;
+    const since = this.options.clock.monotonic();
+    for (const uid of uids) if (!this.#absent.has(uid)) this.#absent.set(uid, { since, byId: false });
+    this.#count();
+  }
+
+  /**
+   * A database is there. Where a list alone had missed it, it never was absent (rule 10: lists lag), and those that are
+   * left may be few enough to be no mass absence at all; after a read by id had missed it, all must come back.
+   */
+  present(uid: string): void {
+    const missed = this.#absent.get(uid);
+    this.settled(uid);
+    if (!this.active || missed === undefined || missed.byId || this.#absent.size > this.#limit()) return;
+    this.#held.clear();
+    this.options.onChange(false, 0);
+  }
+
+  /** An absence was confirmed by a person, or the CR is gone or going. */
   settled(uid: string): void {
-    this.#absentSince.delete(uid);
+    this.#absent.delete(uid);
     if (this.#held.delete(uid) && this.#held.size === 0) this.options.onChange(false, 0);
   }
 
+  #limit(): number {
+    return Math.max(MASS_COUNT, this.options.known() * MASS_FRACTION);
+  }
+
   #count(): void {
-    const { clock, periodMs, known, onChange } = this.options;
-    const since = clock.monotonic() - periodMs;
+    const { clock, periodMs, onChange } = this.options;
+    const from = clock.monotonic() - periodMs;
     let together = 0;
-    for (const at of this.#absentSince.values()) if (at >= since) together++;
-    const limit = Math.max(MASS_COUNT, known() * MASS_FRACTION);
-    if (!this.active && together <= limit) return;
+    for (const { since } of this.#absent.values()) if (since >= from) together++;
+    if (!this.active && together <= this.#limit()) return;
     const before = this.#held.size;
-    for (const uid of this.#absentSince.keys()) this.#held.add(uid);
+    for (const uid of this.#absent.keys()) this.#held.add(uid);
     if (before === 0) onChange(true, this.#held.size);
   }
 }

@@ -148,7 +148,7 @@ export class Operator {
         requestRound: () => this.observer.requestRound(),
         requestAccount: () => this.account.requestRefresh(),
         noteAbsent: (uid) => this.absences.absent(uid),
-        notePresent: (uid) => this.absences.settled(uid),
+        notePresent: (uid) => this.absences.present(uid),
       }),
       world: { view: (uid) => this.view(uid), random },
       clock,

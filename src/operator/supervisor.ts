@@ -153,7 +153,7 @@ export class Supervisor {
     for (const { object, finished } of this.#keepers.values()) {
       const id = object.status?.providerId;
       if (id === undefined || finished) continue;
-      if (round.byId.has(id)) this.#o.absences.settled(object.metadata.uid);
+      if (round.byId.has(id)) this.#o.absences.present(object.metadata.uid);
       else if (isExpected(object)) absent.push(object.metadata.uid);
     }
     this.#o.absences.absentAll(absent);

@@ -859,3 +859,32 @@ Deno.test("L2: fifty deletions under chance, kills and outages all end, and leav
     });
   }
 });
+
+Deno.test("Rule 12: databases that a lagging list does not show yet are no mass absence, and hold up no deletion and no repair", () =>
+  inDeletion({ readLagMs: 20_000, provisionMs: 500, deleteMs: 500, latencyMs: 100 }, async (world) => {
+    const zero = world.start();
+    world.cluster.create("default", "lost");
+    world.cluster.create("default", "deleted");
+    await world.available("lost", "deleted");
+    await world.run(60_000);
+    const names = Array.from({ length: 8 }, (_, i) => `db-${i}`);
+    for (const name of names) world.cluster.create("default", name);
+    await world.available(...names);
+    const { providerId } = world.get("lost")!.status!;
+    world.cloud.remove(providerId!);
+    world.cluster.delete("default", "deleted");
+    await world.until("it is deleted at the cloud", () => world.cloud.databases().length === 8, 5_000);
+    zero.crash(); // the next one has not asked for that absence itself
+    assert(world.get("deleted") !== undefined);
+    world.start();
+    await gone(world, "deleted", 90_000);
+    await world.until(
+      "the lost one is made anew",
+      () =>
+        world.condition("lost", "Synced") === "True/Available" &&
+        world.get("lost")?.status?.providerId !== providerId,
+      400_000,
+    );
+    world.assertSafe();
+    assertEquals(world.cloud.ledger.createEffects().length, 11);
+  }));
