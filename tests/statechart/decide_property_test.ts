@@ -199,7 +199,7 @@ Deno.test("rule 14: a deletion always leads to Deleting or Finalized, and the ot
   );
 });
 
-Deno.test("D4: nothing that may change the cloud is chosen for a paused resource, retention apart", () => {
+Deno.test("D4: nothing that may change the cloud is chosen for a paused resource", () => {
   fc.assert(
     fc.property(knowledge, view, (k, v) => {
       const paused = { ...k, object: { ...k.object, spec: { ...k.object.spec, paused: true } } };
