@@ -9,6 +9,7 @@
 import type { Clock } from "../core/clock.ts";
 import { type Logger, silentLogger } from "../core/log.ts";
 import type { Random } from "../core/random.ts";
+import { parseYamlObject } from "./body.ts";
 import { Context } from "./context.ts";
 import { startControllers } from "./controllers.ts";
 import {
@@ -24,6 +25,7 @@ import {
 import { brokenConnection, type Faults, withFault } from "./faults.ts";
 import { handleResource, verbOf } from "./handler.ts";
 import { openApiDocument, openApiIndex } from "./openapi.ts";
+import { answerReview, SELF_REVIEW } from "./review.ts";
 import { parsePath, type ResourcePath } from "./route.ts";
 import { failure, noSuchResource, StatusError } from "./status.ts";
 import { keyOf, Store } from "./store.ts";
@@ -164,6 +166,9 @@ async function respond(
     }
     const meta = metaAnswer(context, request, url);
     if (meta !== undefined) return meta;
+    if (url.pathname === SELF_REVIEW && request.method === "POST") {
+      return json(answerReview(parseYamlObject(await request.text())), 201);
+    }
     if (path === undefined) return pageNotFound();
     const resource = context.registry.find(path.gv, path.plural);
     if (resource === undefined || (resource.namespaced ? false : path.namespace !== undefined)) {

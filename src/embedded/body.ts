@@ -21,7 +21,6 @@ export async function readBody(request: Request): Promise<Uint8Array> {
     code: 413,
     reason: "RequestEntityTooLarge",
     message: `Request entity too large: limit is ${BODY_LIMIT}`,
-    details: {},
   });
 }
 

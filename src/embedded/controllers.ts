@@ -4,12 +4,12 @@
  *
  * @module
  */
-import { CRD_FINALIZER, CRD_STORAGE } from "./builtin/crd.ts";
+import { CRD_FINALIZER, CRD_STORAGE, crdCondition } from "./builtin/crd.ts";
 import type { Context } from "./context.ts";
 import { deleteObject } from "./remove.ts";
 import type { Resource } from "./resource.ts";
 import { keyOf, type StoreEvent } from "./store.ts";
-import { isObject, type KubeObject, member } from "./types.ts";
+import { isObject, jsonEqual, type JsonObject, type KubeObject, member } from "./types.ts";
 
 const IN_BACKGROUND = {
   dryRun: false,
@@ -173,10 +173,28 @@ function emptyDefinition(context: Context, name: string): void {
       deleteObject(context, resource, object.metadata.namespace, object.metadata.name, IN_BACKGROUND);
     }
   }
-  if (context.store.count(storage) > 0) return;
+  if (context.store.count(storage) > 0) return void showProgress(context, crd);
   const finalizers = crd.metadata.finalizers!.filter((item) => item !== CRD_FINALIZER);
   if (finalizers.length === 0) context.store.remove(CRD_STORAGE, key);
   else context.store.put(CRD_STORAGE, { ...crd, metadata: { ...crd.metadata, finalizers } });
+}
+
+function showProgress(context: Context, crd: KubeObject): void {
+  const list = member(crd["status"], "conditions");
+  if (!Array.isArray(list)) return;
+  const conditions = list.map((item) =>
+    member(item, "reason") === "InstanceDeletionPending"
+      ? crdCondition(
+        "Terminating",
+        "True",
+        context.now(),
+        "InstanceDeletionInProgress",
+        "CustomResource deletion is in progress",
+      )
+      : item
+  );
+  if (jsonEqual(list, conditions)) return;
+  context.store.put(CRD_STORAGE, { ...crd, status: { ...(crd["status"] as JsonObject), conditions } });
 }
 
 /** Collects what a gone object owned, and carries out foreground and orphan deletions. */

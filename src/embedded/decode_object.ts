@@ -32,23 +32,24 @@ export function decodeObject(resource: Resource, value: Json, options: DecodeOpt
   }
   checkKind(resource, value, gv, options.patched === true);
   const { kind, version } = resource;
+  const strict = options.fieldValidation === "Strict";
+  const whole = options.patched === true && strict ? JSON.stringify(value) : "";
   const refuse = (why: string) =>
-    badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
+    options.patched === true
+      ? patchRefused(whole || JSON.stringify(value), why)
+      : badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
   const struct = resource.custom ? undefined : goMismatch(withoutMeta(value), resource.schema, kind);
-  const mismatch = struct ?? goMismatch(value["metadata"], META_SCHEMA, "ObjectMeta");
+  const mismatch = struct ?? goMismatch(value["metadata"], META_SCHEMA, "ObjectMeta") ??
+    resource.malformed(value);
   if (mismatch !== undefined) throw refuse(mismatch);
   value["metadata"] ??= {};
-  const before = options.patched === true && options.fieldValidation === "Strict"
-    ? JSON.stringify(value)
-    : "";
   const unknown: string[] = [];
   prune(value, resource.schema, "", unknown);
   const problems = [
     ...(options.duplicates ?? []).map((path) => `duplicate field "${path}"`),
     ...unknown.sort().map((path) => `unknown field "${path}"`),
   ];
-  if (problems.length > 0 && options.fieldValidation === "Strict") {
-    if (options.patched === true) throw strictPatch(before, problems);
+  if (problems.length > 0 && strict) {
     throw refuse(`strict decoding error: ${problems.join(", ")}`);
   }
   dropNulls(value, resource.schema);
@@ -63,8 +64,9 @@ function withoutMeta(value: JsonObject): JsonObject {
   return rest;
 }
 
-function strictPatch(patched: string, problems: readonly string[]): StatusError {
-  const message = `Invalid value: ${JSON.stringify(patched)}: strict decoding error: ${problems.join(", ")}`;
+/** 422 for a patch whose result cannot be decoded: the refusal shows the whole of it. */
+export function patchRefused(patched: string, why: string): StatusError {
+  const message = `Invalid value: ${JSON.stringify(patched)}: ${why}`;
   return new StatusError({
     code: 422,
     reason: "Invalid",

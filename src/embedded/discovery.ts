@@ -27,6 +27,13 @@ const BUILT_IN_VERBS = ["create", "delete", "deletecollection", "get", "list", "
 const CUSTOM_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 const STATUS_VERBS = ["get", "patch", "update"];
 
+function verbsOf(resource: Resource): string[] {
+  if (resource.custom) return CUSTOM_VERBS;
+  return resource.storage === "/namespaces"
+    ? BUILT_IN_VERBS.filter((verb) => verb !== "deletecollection")
+    : BUILT_IN_VERBS;
+}
+
 /** Whether an `Accept` header asks for the aggregated form. */
 export function wantsAggregated(accept: string | null): boolean {
   return /as=APIGroupDiscoveryList/.test(accept ?? "") && /v=v2(?!\w)/.test(accept ?? "");
@@ -78,7 +85,7 @@ export function resourceList(registry: Registry, gv: string): JsonObject {
       singularName: resource.singular,
       namespaced: resource.namespaced,
       kind: resource.kind,
-      verbs: resource.custom ? CUSTOM_VERBS : BUILT_IN_VERBS,
+      verbs: verbsOf(resource),
       ...(resource.shortNames.length > 0 ? { shortNames: [...resource.shortNames] } : {}),
       ...(resource.categories.length > 0 ? { categories: [...resource.categories] } : {}),
     };
@@ -102,7 +109,7 @@ function aggregatedResource(resource: Resource): JsonObject {
     responseKind,
     scope: resource.namespaced ? "Namespaced" : "Cluster",
     singularResource: resource.singular,
-    verbs: resource.custom ? CUSTOM_VERBS : BUILT_IN_VERBS,
+    verbs: verbsOf(resource),
     ...(resource.shortNames.length > 0 ? { shortNames: [...resource.shortNames] } : {}),
     ...(resource.categories.length > 0 ? { categories: [...resource.categories] } : {}),
     ...(resource.hasStatus

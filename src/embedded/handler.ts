@@ -4,6 +4,7 @@
  * @module
  */
 import { parseBody, readBody } from "./body.ts";
+import { warningHeader } from "./check.ts";
 import type { Context } from "./context.ts";
 import { decodeObject } from "./decode_object.ts";
 import { listPage, openWatch } from "./list.ts";
@@ -18,7 +19,7 @@ import { keyOf } from "./store.ts";
 import { type Form, formatList, formatObject, isStoredObject, negotiate } from "./table.ts";
 import { isObject, type JsonObject, type KubeObject } from "./types.ts";
 import type { Watches } from "./watch.ts";
-import { createObject, type Target, updateObject, warningHeader, type Written } from "./write.ts";
+import { createObject, type Target, updateObject, type Written } from "./write.ts";
 import { stringify } from "yaml";
 
 /** One request for a resource. */

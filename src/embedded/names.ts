@@ -41,24 +41,25 @@ export function qualifiedNameErrors(key: string): string[] {
   const parts = key.split("/");
   if (parts.length > 2) {
     return [
-      "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+      "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
     ];
   }
   const errors: string[] = [];
   const [prefix, name] = parts.length === 2 ? [parts[0] ?? "", parts[1] ?? ""] : [undefined, key];
   if (prefix !== undefined) {
     if (prefix === "") errors.push("prefix part must be non-empty");
+    else if (prefix.length > 253) errors.push("prefix part must be no more than 253 bytes");
     else errors.push(...subdomainErrors(prefix).map((error) => `prefix part ${error}`));
   }
   if (name === "") errors.push("name part must be non-empty");
-  else if (name.length > 63) errors.push("name part must be no more than 63 characters");
+  else if (name.length > 63) errors.push("name part must be no more than 63 bytes");
   if (!QUALIFIED.test(name)) errors.push(NAME_PART_TEXT);
   return errors;
 }
 
 /** Reasons why a text is no label value. */
 export function labelValueErrors(value: string): string[] {
-  if (value.length > 63) return ["must be no more than 63 characters"];
+  if (value.length > 63) return ["must be no more than 63 bytes"];
   return LABEL_VALUE.test(value) ? [] : [VALUE_TEXT];
 }
 

@@ -5,7 +5,7 @@
  */
 import type { Registry } from "./context.ts";
 import { groupVersion, type Resource } from "./resource.ts";
-import type { Json, JsonObject } from "./types.ts";
+import { isObject, type Json, type JsonObject } from "./types.ts";
 
 /** `/openapi/v3`: where each group version's document is. */
 export function openApiIndex(registry: Registry): JsonObject {
@@ -56,9 +56,21 @@ const META_SCHEMA: JsonObject = {
   },
 };
 
+/** A copy without cycles: a schema inside itself is any object. */
+function acyclic(value: Json | undefined, around: readonly unknown[] = []): Json | undefined {
+  if (Array.isArray(value)) return value.map((item) => acyclic(item, around)!);
+  if (!isObject(value)) return value;
+  if (around.includes(value)) return { type: "object" };
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, acyclic(item, [...around, value])]),
+  );
+}
+
 function kindSchema(resource: Resource): JsonObject {
   const { group, version, kind, schema } = resource;
-  const { properties = {}, ...rest } = schema as unknown as JsonObject & { properties?: JsonObject };
+  const { properties = {}, ...rest } = acyclic(schema as JsonObject) as JsonObject & {
+    properties?: JsonObject;
+  };
   return {
     ...rest,
     type: "object",

@@ -51,7 +51,9 @@ export function applyJsonPatch(object: KubeObject, text: string): KubeObject {
     if (!isObject(item)) throw rejected();
     try {
       if (item["op"] === "test") {
-        if (!jsonEqual(read(document as Json, String(item["path"])), item["value"])) throw rejected();
+        // The server's library takes what is not there for null.
+        const found = read(document as Json, String(item["path"])) ?? null;
+        if (!jsonEqual(found, item["value"] ?? null)) throw rejected();
         continue;
       }
       const lenient = item["op"] === "replace" && read(document as Json, String(item["path"])) === undefined;

@@ -7,7 +7,7 @@ import type { Context } from "./context.ts";
 import { parseYamlObject } from "./body.ts";
 import { decodeObject } from "./decode_object.ts";
 import { leaves } from "./fieldset.ts";
-import { applyConfig } from "./managed.ts";
+import { applyConfig } from "./apply.ts";
 import { type WriteOptions, writeOptions } from "./options.ts";
 import { applyJsonPatch, applyMergePatch, applyStrategicPatch, PATCH_TYPE } from "./patch.ts";
 import { groupVersion, type Resource } from "./resource.ts";

@@ -84,8 +84,8 @@ function terminating(
       "Terminating",
       "True",
       context.now(),
-      "InstanceDeletionInProgress",
-      "CustomResource deletion is in progress",
+      "InstanceDeletionPending",
+      "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
     );
     return { ...live, metadata: meta, status: { ...status, conditions: [...conditions, condition] } };
   }

@@ -63,7 +63,9 @@ export interface Resource {
   toStore(object: KubeObject): KubeObject;
   /** Fills in what the kind's own strategy fills in, in place. */
   prepare(next: KubeObject, old: KubeObject | undefined, context: RuleContext): void;
-  /** The kind's own checks, on this version's form; throws a StatusError for what Go's decoder refuses. */
+  /** What Go's decoder says of values that it cannot read, beside wrong types. */
+  malformed(object: JsonObject): string | undefined;
+  /** The kind's own checks, on this version's form. */
   validate(next: KubeObject, old: KubeObject | undefined): FieldError[];
 }
 
@@ -90,6 +92,7 @@ export function resourceDefaults(group: string, version: string, plural: string)
   | "fromStore"
   | "toStore"
   | "prepare"
+  | "malformed"
   | "validate"
 > {
   return {
@@ -113,6 +116,7 @@ export function resourceDefaults(group: string, version: string, plural: string)
     fromStore: (object) => object,
     toStore: (object) => object,
     prepare: () => {},
+    malformed: () => undefined,
     validate: () => [],
   };
 }

@@ -41,7 +41,7 @@ export function parseLabelSelector(text: string | undefined): Selector {
     } else if (operator === "in" || operator === "notin") {
       const wanted = new Set<string>();
       if (tokens[++i] !== "(") {
-        throw bad(`unable to parse requirement: found '${tokens[i] ?? ""}', expected: '('`);
+        throw bad(`unable to parse requirement: found '${tokens[i] ?? ""}' expected: '('`);
       }
       i++;
       for (; tokens[i] !== ")"; i++) {

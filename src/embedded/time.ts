@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { badRequest } from "./status.ts";
 import { isObject, type Json, type JsonObject } from "./types.ts";
 
 /** `metav1.Time`: RFC 3339 in UTC, to the second. */
@@ -40,22 +39,13 @@ export function ageCell(timestamp: Json | undefined, nowMs: number): string {
 
 const MICRO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}(Z|[+-]\d{2}:\d{2})$/;
 
-/** Refuses a `metav1.MicroTime` without exactly six digits of fraction, as Go's parser does; passes null. */
-export function checkMicroTime(
-  object: JsonObject,
-  path: readonly string[],
-  kind: string,
-  version: string,
-): void {
+/** What Go's parser says of a `metav1.MicroTime` without exactly six digits of fraction; null is none. */
+export function microTimeError(object: JsonObject, path: readonly string[]): string | undefined {
   let value: Json | undefined = object;
   for (const key of path) value = isObject(value) ? value[key] : undefined;
-  if (typeof value !== "string" || MICRO_TIME.test(value)) return;
-  const rest = value.slice(19);
-  throw badRequest(
-    `${kind} in version "${version}" cannot be handled as a ${kind}: parsing time ${
-      JSON.stringify(value)
-    } as "2006-01-02T15:04:05.000000Z07:00": cannot parse ${
-      JSON.stringify(rest === "" ? "" : rest)
-    } as ".000000"`,
-  );
+  if (typeof value !== "string" || MICRO_TIME.test(value)) return undefined;
+  const rest = JSON.stringify(value.slice(19));
+  return `parsing time ${
+    JSON.stringify(value)
+  } as "2006-01-02T15:04:05.000000Z07:00": cannot parse ${rest} as ".000000"`;
 }

@@ -3,25 +3,21 @@
  *
  * @module
  */
+import { check } from "./check.ts";
 import type { Context } from "./context.ts";
 import type { WriteOptions } from "./options.ts";
 import { recordUpdate, type Writer } from "./managed.ts";
-import { metaErrors, metaUpdateErrors } from "./names.ts";
 import { desired, groupVersion, type Resource } from "./resource.ts";
-import { runRules } from "./schema/cel.ts";
-import { blocks, RULES_SKIPPED, validate } from "./schema/validate.ts";
 import {
   alreadyExists,
   badRequest,
   conflict,
-  type FieldError,
   forbidden,
   internal,
   invalid,
   invalidValue,
   MODIFIED,
   notFound,
-  StatusError,
 } from "./status.ts";
 import { keyOf } from "./store.ts";
 import { jsonEqual, type KubeObject, member, type Meta } from "./types.ts";
@@ -291,49 +287,6 @@ function checkPreconditions(target: Target, wanted: KubeObject, live: KubeObject
   if (resourceVersion !== live.metadata.resourceVersion) {
     throw conflict(resource.group, resource.plural, name, MODIFIED);
   }
-}
-
-/** Validates an object; returns warnings, throws 422. */
-function check(resource: Resource, next: KubeObject, old: KubeObject | undefined): string[] {
-  const warnings: string[] = [];
-  const errors: FieldError[] = [];
-  if (resource.custom) {
-    const gv = groupVersion(resource);
-    if (next.kind !== resource.kind) errors.push(invalidValue("kind", next.kind, `must be ${resource.kind}`));
-    if (next.apiVersion !== gv) errors.push(invalidValue("apiVersion", next.apiVersion, `must be ${gv}`));
-    if (errors.length > 0) throw invalid(groupOf(next.apiVersion), next.kind, next.metadata.name, errors);
-  }
-  errors.push(...metaErrors(next.metadata, resource.nameErrors));
-  if (old !== undefined) {
-    const update = metaUpdateErrors(next.metadata, old.metadata);
-    errors.push(...update);
-    if (resource.custom) errors.push(...update); // the server checks a custom resource's metadata twice
-  }
-  if (resource.custom) {
-    errors.push(...validate(next, resource.schema, "", old));
-    if (blocks(errors)) errors.push(RULES_SKIPPED);
-    else {
-      const rules = runRules(next, old, resource.schema);
-      errors.push(...rules.errors);
-      warnings.push(...rules.warnings);
-    }
-  } else errors.push(...resource.validate(next, old));
-  if (errors.length > 0) {
-    const refusal = invalid(resource.errorGroup, resource.kind, next.metadata.name, errors);
-    throw warnings.length === 0
-      ? refusal
-      : new StatusError({ ...refusal.parts, headers: { warning: warningHeader(warnings) } });
-  }
-  return warnings;
-}
-
-function groupOf(apiVersion: string): string {
-  return apiVersion.includes("/") ? apiVersion.split("/")[0]! : "";
-}
-
-/** Warnings as the header carries them (RFC 7234, code 299). */
-export function warningHeader(warnings: readonly string[]): string {
-  return warnings.map((text) => `299 - "${text.replace(/[\\"]/g, "\\$&")}"`).join(", ");
 }
 
 function save(context: Context, resource: Resource, next: KubeObject, dryRun: boolean): KubeObject {

@@ -6,8 +6,8 @@
 import { labelNameErrors, subdomainErrors } from "../names.ts";
 import { type Resource, resourceDefaults } from "../resource.ts";
 import { wholeSchema } from "../schema/decode.ts";
-import { badRequest, type FieldError, forbiddenValue, invalidValue } from "../status.ts";
-import { ageCell, checkMicroTime } from "../time.ts";
+import { type FieldError, forbiddenValue, invalidValue } from "../status.ts";
+import { ageCell, microTimeError } from "../time.ts";
 import { isObject, jsonEqual, type JsonObject, type KubeObject, member, type Schema } from "../types.ts";
 import { AGE_COLUMN, NAME_COLUMN } from "./columns.ts";
 import { coreEvents, eventsV1 } from "./events.ts";
@@ -16,6 +16,9 @@ const TEXT: Schema = { type: "string" };
 const TEXTS: Schema = { type: "object", additionalProperties: TEXT };
 const KEY_TEXT =
   "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+
+const CONFIG_DATA =
+  "Data contains the configuration data. Each key must consist of alphanumeric characters, '-', '_' or '.'. Values with non-UTF-8 byte sequences must use the BinaryData field. The keys stored in Data must not overlap with the keys in the BinaryData field, this is enforced during validation process.";
 
 function count(...maps: unknown[]): number {
   return maps.reduce<number>((sum, map) => sum + (isObject(map) ? Object.keys(map).length : 0), 0);
@@ -108,15 +111,17 @@ const configMaps: Resource = {
   kind: "ConfigMap",
   listKind: "ConfigMapList",
   shortNames: ["cm"],
-  schema: wholeSchema({ properties: { data: TEXTS, binaryData: TEXTS, immutable: { type: "boolean" } } }),
+  schema: wholeSchema({
+    description: "ConfigMap holds configuration data for pods to consume.",
+    properties: {
+      data: { ...TEXTS, description: CONFIG_DATA },
+      binaryData: { ...TEXTS, description: "BinaryData contains the binary data." },
+      immutable: { type: "boolean" },
+    },
+  }),
   columns: [
     NAME_COLUMN,
-    {
-      name: "Data",
-      type: "string",
-      description:
-        "Data contains the configuration data. Each key must consist of alphanumeric characters, '-', '_' or '.'. Values with non-UTF-8 byte sequences must use the BinaryData field. The keys stored in Data must not overlap with the keys in the BinaryData field, this is enforced during validation process.",
-    },
+    { name: "Data", type: "string", description: CONFIG_DATA },
     AGE_COLUMN,
   ],
   row: (object, now) => [
@@ -169,8 +174,8 @@ const secrets: Resource = {
     type: String(object["type"] ?? ""),
   }),
   nameErrors: subdomainErrors,
+  malformed: base64Error,
   prepare(next) {
-    for (const value of Object.values(isObject(next["data"]) ? next["data"] : {})) checkBase64(value);
     if (isObject(next["stringData"])) {
       const data: JsonObject = isObject(next["data"]) ? { ...next["data"] } : {};
       for (const [key, value] of Object.entries(next["stringData"])) data[key] = toBase64(String(value));
@@ -194,15 +199,14 @@ function toBase64(text: string): string {
   return new TextEncoder().encode(text).toBase64();
 }
 
-function checkBase64(value: unknown): void {
-  const text = String(value).replaceAll(/[\r\n]/g, "");
-  const bad = text.search(/[^A-Za-z0-9+/=]/);
-  if (bad < 0 && text.length % 4 === 0) return;
-  throw badRequest(
-    `Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte ${
-      bad < 0 ? Math.floor(text.length / 4) * 4 : bad
-    }`,
-  );
+function base64Error(secret: JsonObject): string | undefined {
+  for (const value of Object.values(isObject(secret["data"]) ? secret["data"] : {})) {
+    const text = String(value).replaceAll(/[\r\n]/g, "");
+    const bad = text.search(/[^A-Za-z0-9+/=]/);
+    if (bad < 0 && text.length % 4 === 0) continue;
+    return `illegal base64 data at input byte ${bad < 0 ? Math.floor(text.length / 4) * 4 : bad}`;
+  }
+  return undefined;
 }
 
 const leases: Resource = {
@@ -245,9 +249,9 @@ const leases: Resource = {
     ageCell(object.metadata.creationTimestamp, now),
   ],
   nameErrors: subdomainErrors,
+  malformed: (lease) =>
+    microTimeError(lease, ["spec", "acquireTime"]) ?? microTimeError(lease, ["spec", "renewTime"]),
   validate(next) {
-    checkMicroTime(next, ["spec", "acquireTime"], "Lease", "v1");
-    checkMicroTime(next, ["spec", "renewTime"], "Lease", "v1");
     const errors: FieldError[] = [];
     const seconds = member(next["spec"], "leaseDurationSeconds");
     if (typeof seconds === "number" && seconds <= 0) {

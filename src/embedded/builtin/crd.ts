@@ -41,51 +41,45 @@ const NAMES: Schema = {
   },
 };
 
-/** A `JSONSchemaProps`: deep enough that unknown members are named at any depth that manifests have. */
-function propsSchema(depth: number): Schema {
-  const inner = depth === 0 ? FREE : propsSchema(depth - 1);
+/** `JSONSchemaProps`: the one schema here that holds itself. */
+const PROPS: Schema = { type: "object" };
+PROPS.properties = jsonSchemaProps(PROPS);
+
+function jsonSchemaProps(self: Schema): Record<string, Schema> {
   const bool: Schema = { type: "boolean" };
   const number: Schema = { type: "number" };
   const any: Schema = { "x-kubernetes-preserve-unknown-fields": true };
-  const map: Schema = { type: "object", additionalProperties: inner };
-  const list: Schema = { type: "array", items: inner };
-  const properties: Record<string, Schema> = { properties: map, patternProperties: map, definitions: map };
-  for (const key of ["allOf", "oneOf", "anyOf"]) properties[key] = list;
-  for (const key of ["not", "additionalProperties", "additionalItems", "items"]) properties[key] = any;
-  if (depth > 0) properties["items"] = inner;
-  for (const key of ["id", "$schema", "$ref", "description", "type", "format", "title", "pattern"]) {
-    properties[key] = TEXT;
+  const rule: Schema = { type: "object", properties: {} };
+  for (const key of ["rule", "message", "messageExpression", "reason", "fieldPath"]) {
+    rule.properties![key] = TEXT;
   }
-  for (const key of ["default", "example", "externalDocs", "dependencies"]) properties[key] = any;
-  for (const key of ["maximum", "minimum", "multipleOf"]) properties[key] = number;
-  for (const key of ["exclusiveMaximum", "exclusiveMinimum", "uniqueItems", "nullable"]) {
-    properties[key] = bool;
-  }
-  for (const key of ["maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties"]) {
-    properties[key] = { type: "integer" };
-  }
-  properties["required"] = TEXTS;
-  properties["enum"] = { type: "array", items: any };
-  for (const key of ["preserve-unknown-fields", "embedded-resource", "int-or-string"]) {
-    properties[`x-kubernetes-${key}`] = bool;
-  }
-  properties["x-kubernetes-list-map-keys"] = TEXTS;
-  for (const key of ["list-type", "map-type"]) properties[`x-kubernetes-${key}`] = TEXT;
-  properties["x-kubernetes-validations"] = {
-    type: "array",
-    items: {
-      type: "object",
-      properties: {
-        rule: TEXT,
-        message: TEXT,
-        messageExpression: TEXT,
-        reason: TEXT,
-        fieldPath: TEXT,
-        optionalOldSelf: bool,
-      }, // deno-fmt-ignore-line
-    },
-  };
-  return { type: "object", properties };
+  rule.properties!["optionalOldSelf"] = bool;
+  const kinds: readonly (readonly [Schema, readonly string[]])[] = [
+    [{ type: "object", additionalProperties: self }, ["properties", "patternProperties", "definitions"]],
+    [{ type: "array", items: self }, ["allOf", "oneOf", "anyOf"]],
+    [self, ["items", "not"]],
+    [any, ["additionalProperties", "additionalItems", "default", "example", "externalDocs", "dependencies"]],
+    [TEXT, ["id", "$schema", "$ref", "description", "type", "format", "title", "pattern"]],
+    [TEXT, ["x-kubernetes-list-type", "x-kubernetes-map-type"]],
+    [number, ["maximum", "minimum", "multipleOf"]],
+    [{ type: "integer" }, [
+      "maxLength",
+      "minLength",
+      "maxItems",
+      "minItems",
+      "maxProperties",
+      "minProperties",
+    ]],
+    [bool, ["exclusiveMaximum", "exclusiveMinimum", "uniqueItems", "nullable"]],
+    [
+      bool,
+      ["preserve-unknown-fields", "embedded-resource", "int-or-string"].map((key) => `x-kubernetes-${key}`),
+    ],
+    [TEXTS, ["required", "x-kubernetes-list-map-keys"]],
+    [{ type: "array", items: any }, ["enum"]],
+    [{ type: "array", items: rule }, ["x-kubernetes-validations"]],
+  ];
+  return Object.fromEntries(kinds.flatMap(([schema, keys]) => keys.map((key) => [key, schema])));
 }
 
 const VERSION: Schema = {
@@ -96,7 +90,7 @@ const VERSION: Schema = {
     storage: { type: "boolean" },
     deprecated: { type: "boolean" },
     deprecationWarning: TEXT,
-    schema: { type: "object", properties: { openAPIV3Schema: propsSchema(10) } },
+    schema: { type: "object", properties: { openAPIV3Schema: PROPS } },
     subresources: { type: "object", properties: { status: FREE, scale: FREE } },
     additionalPrinterColumns: {
       type: "array",
@@ -234,7 +228,8 @@ export const customResourceDefinitions: Resource = {
     return [
       crd.metadata.name,
       spec["scope"] ?? "",
-      versions.filter((version) => version["served"] === true).map((version) => version["name"]).join(","),
+      versions.filter((version) => version["served"] === true || version["storage"] === true)
+        .map((version) => `${version["name"]}${version["storage"] === true ? "(storage)" : ""}`).join(","),
       crd.metadata.creationTimestamp,
       spec["group"] ?? "",
       member(spec["names"], "kind") ?? "",

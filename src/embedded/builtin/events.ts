@@ -7,7 +7,7 @@ import { byteLength, qualifiedNameErrors, subdomainErrors } from "../names.ts";
 import { type Column, nameFields, type Resource, resourceDefaults } from "../resource.ts";
 import { wholeSchema } from "../schema/decode.ts";
 import { type FieldError, invalidValue, requiredValue } from "../status.ts";
-import { ageCell, checkMicroTime } from "../time.ts";
+import { ageCell, microTimeError } from "../time.ts";
 import {
   isObject,
   type Json,
@@ -136,7 +136,7 @@ function fieldsOf(prefix: string, controller: string): (event: KubeObject) => Re
     }
     fields["reason"] = text(event["reason"]);
     fields["type"] = text(event["type"]);
-    fields["source"] = text(member(event["source"], "component"));
+    fields["source"] = text(member(event["source"], "component")) || text(event["reportingComponent"]);
     fields[controller] = text(event["reportingComponent"]);
     return fields;
   };
@@ -187,14 +187,20 @@ function fromEventsV1(event: KubeObject): KubeObject {
   return coreShape(out as KubeObject);
 }
 
-function checkTimes(event: KubeObject): void {
-  checkMicroTime(event, ["eventTime"], "Event", "v1");
-  checkMicroTime(event, ["series", "lastObservedTime"], "Event", "v1");
+function badTime(event: JsonObject): string | undefined {
+  return microTimeError(event, ["eventTime"]) ?? microTimeError(event, ["series", "lastObservedTime"]);
+}
+
+/** An Event of no namespace belongs into `default`; only core/v1 refuses one about another namespace. */
+function checkNamespace(event: KubeObject, strict: boolean): FieldError[] {
+  const about = text(member(event["involvedObject"] ?? event["regarding"], "namespace"));
+  const own = event.metadata.namespace ?? "";
+  if (about === "" ? own === "default" : !strict || own === about) return [];
+  return [invalidValue("involvedObject.namespace", about, "does not match event.namespace")];
 }
 
 /** The checks of events.k8s.io/v1 that core/v1 does not make (`ValidateEventCreate`, field names are core's). */
 function validateEventsV1(event: KubeObject, old: KubeObject | undefined): FieldError[] {
-  checkTimes(event);
   const errors: FieldError[] = [];
   if (old !== undefined) {
     if ((old["eventTime"] ?? null) === null) return errors;
@@ -211,6 +217,7 @@ function validateEventsV1(event: KubeObject, old: KubeObject | undefined): Field
     }
     return errors;
   }
+  errors.push(...checkNamespace(event, false));
   const legal = event["type"] === "Normal" || event["type"] === "Warning";
   const badType = invalidValue("type", "", `has invalid value: ${text(event["type"])}`);
   if ((event["eventTime"] ?? null) === null) errors.push(requiredValue("eventTime"));
@@ -269,6 +276,7 @@ const SHAPE = {
     lastTimestamp: null,
   },
   createOnUpdate: true,
+  malformed: badTime,
 };
 
 /** core/v1 Events. */
@@ -282,9 +290,8 @@ export const coreEvents: Resource = {
   fieldsOf: fieldsOf("involvedObject", "reportingComponent"),
   fromStore: coreShape,
   toStore: coreShape,
-  validate(event) {
-    checkTimes(event);
-    return [];
+  validate(event, old) {
+    return old === undefined ? checkNamespace(event, true) : [];
   },
 };
 
