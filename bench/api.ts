@@ -77,26 +77,35 @@ export async function deleteAll(kube: Kube, namespace: string): Promise<void> {
   await answer.body?.cancel();
 }
 
-/** Watches a namespace and calls `seen` for each object; ends with the signal. */
+/** Watches a namespace and calls `seen` for each object; reopens what the API server closes on a slow reader; ends with the signal. */
 export async function watch(
   kube: Kube,
   namespace: string,
   seen: (object: ExternalDatabase, type: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const answer = await kube.fetch(`${path(namespace)}?watch=true&resourceVersion=0`, { signal });
+  let version = "0";
+  while (!signal.aborted) {
+    try {
+      const answer = await kube.fetch(`${path(namespace)}?watch=true&resourceVersion=${version}`, { signal });
+      for await (const line of lines(answer.body)) {
+        const { object, type } = JSON.parse(line) as { object: ExternalDatabase; type: string };
+        if (type === "ERROR") throw new Error(`The watch ended: ${line}`);
+        version = object.metadata.resourceVersion;
+        seen(object, type);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+}
+
+async function* lines(body: ReadableStream<Uint8Array> | null): AsyncGenerator<string> {
   let rest = "";
   const decoder = new TextDecoder();
-  try {
-    for await (const bytes of answer.body ?? []) {
-      const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) {
-        const event = JSON.parse(line);
-        seen(event.object, event.type);
-      }
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error;
+  for await (const bytes of body ?? []) {
+    const whole = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+    rest = whole.pop() ?? "";
+    yield* whole;
   }
 }

@@ -62,15 +62,15 @@ export async function scale(kube: Kube, count: number): Promise<Scale> {
   try {
     const operatorSeconds = await allAvailable(kube, ns, names);
     const available = usageOf(operator.pid);
-    const created = await operator.counts();
     const cloudCalls = countBy(cloud.ledger.calls().map((c) => c.verb));
-    // The list that is under way ends, then whole periods are counted.
+    // What is under way ends, then whole periods are counted.
     await settle(PERIOD_MS);
-    const before = await operator.counts();
+    const created = await operator.counts();
     const mark = cloud.ledger.mark();
     await settle(IDLE_PERIODS * PERIOD_MS);
     const after = await operator.counts();
     const idleCalls = cloud.ledger.calls({ since: mark });
+    const mutatingCalls = cloud.ledger.mutatingCalls(mark).length;
     const idle = usageOf(operator.pid);
     const deleteSeconds = await allGone(kube, ns, count);
     return {
@@ -83,8 +83,8 @@ export async function scale(kube: Kube, count: number): Promise<Scale> {
       cloudCalls,
       idle: {
         periods: IDLE_PERIODS,
-        writes: after.writes - before.writes,
-        mutatingCalls: cloud.ledger.mutatingCalls(mark).length,
+        writes: after.writes - created.writes,
+        mutatingCalls,
         readsPerPeriod: idleCalls.filter((c) => c.verb === "list" || c.verb === "get").length / IDLE_PERIODS,
       },
       deleteSeconds,
