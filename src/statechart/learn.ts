@@ -102,8 +102,9 @@ function learnObject(next: Draft, object: ExternalDatabase, now: number): void {
   }
   if (before.status?.incarnation !== object.status?.incarnation) forgetDatabase(next, object);
   // One that lost finalizer and status looks new and is not (A4).
-  if (isNew(object) && !isNew(before)) next.provenNew = false;
-  if (!isNew(object)) next.untouched = false;
+  if (isNew(object) && !isNew(before)) next.provenNew = next.untouched = false;
+  // A finalizer alone may be our own write, which the watch brought before its answer came.
+  if (Object.keys(object.status ?? {}).length > 0) next.untouched = false;
 }
 
 /** A raised incarnation starts over: what was known belongs to the last database. */
