@@ -21,19 +21,20 @@ export async function runStart(options: StartOptions, environment: HostEnvironme
   if (options.provider === "simulated") {
     log.log("warn", "The simulated cloud lives in this process alone: its databases are gone when it ends");
   }
+  const identity = `${Deno.env.get("POD_NAME") || OPERATOR_NAME}_${crypto.randomUUID()}`;
   const provider = createProvider(options.provider, {
     clock,
     random,
     cloudUrl: options.cloudUrl,
     cloudTokenFile: options.cloudTokenFile,
     timeoutMs: options.callTimeoutMs,
-    caller: OPERATOR_NAME,
+    caller: identity, // so that the cloud's log tells the leader from one that was replaced (H1)
   });
   const ownNamespace = Deno.env.get("POD_NAMESPACE") || (config.inCluster ? config.namespace : undefined);
   await hostOperator({
     config,
     provider,
-    identity: `${Deno.env.get("POD_NAME") || OPERATOR_NAME}_${crypto.randomUUID()}`,
+    identity,
     listen: options.listen,
     namespaces: options.namespaces,
     pollIntervalMs: options.pollIntervalMs,

@@ -61,20 +61,20 @@ export function lastReady(k: Knowledge): Verdict | undefined {
 }
 
 const EFFECT_WORDS = {
-  finalize: "writing the finalizer",
-  lookup: "looking for the database by its tags",
-  adopt: "adopting the database",
-  create: "creating the database",
-  record: "recording the database's id",
-  observe: "reading the database",
-  confirm: "confirming that the database is gone",
-  modify: "changing the database",
-  discard: "removing the failed database",
-  reincarnate: "preparing a new database",
-  remove: "deleting the database",
-  retain: "marking the database as retained",
-  release: "removing the finalizer",
-  report: "writing the status",
+  finalize: "Writing the finalizer",
+  lookup: "Looking for the database by its tags",
+  adopt: "Adopting the database",
+  create: "Creating the database",
+  record: "Recording the database's id",
+  observe: "Reading the database",
+  confirm: "Confirming that the database is gone",
+  modify: "Changing the database",
+  discard: "Removing the failed database",
+  reincarnate: "Preparing a new database",
+  remove: "Deleting the database",
+  retain: "Marking the database as retained",
+  release: "Removing the finalizer",
+  report: "Writing the status",
 } as const;
 
 /** The reason of a failed effect. */
@@ -113,10 +113,14 @@ export function failureReason(failure: Failure): Reason {
 export function failureVerdict(failure: Failure): Verdict {
   const reason = failureReason(failure);
   const what = EFFECT_WORDS[failure.effect];
+  const told = normalise(failure.message);
+  // The error names its own action; where that is the effect itself it is said once.
+  const why = told.startsWith(`${what}: `) ? told.slice(what.length + 2) : told;
+  const hint = reason === "DeletionProtected"
+    ? "; lift the protection at the provider, or set deletionPolicy to Retain"
+    : "";
   const step = Math.min(failure.attempt, 9);
-  const message = `Failed ${what}: ${normalise(failure.message)} (retry step ${step}${
-    step === 9 ? " or later" : ""
-  })`;
+  const message = `${what} failed: ${why}${hint} (retry step ${step}${step === 9 ? " or later" : ""})`;
   const read = failure.effect === "lookup" || failure.effect === "observe" || failure.effect === "confirm";
   return read || failure.errorClass === "kubernetes" || failure.errorClass === "conflict"
     ? unknown(reason, message)

@@ -1,7 +1,8 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { ANNOTATION } from "../../src/api/constants.ts";
 import type { Condition } from "../../src/api/schema.ts";
 import type { Decision } from "../../src/statechart/decision.ts";
+import type { Failure } from "../../src/statechart/knowledge.ts";
 import { recordedStatus } from "../../src/statechart/recorded.ts";
 import { statusDiffers, statusOf, withTimes } from "../../src/statechart/status.ts";
 import { failureReason, failureVerdict, normalise } from "../../src/statechart/verdicts.ts";
@@ -188,8 +189,23 @@ Deno.test("L4: a failure says what was done, what came of it, and which step of 
   assertEquals(failureVerdict(failure), {
     status: "False",
     reason: "CreateFailed",
-    message: "Failed creating the database: Version 99 is not offered (retry step 3)",
+    message: "Creating the database failed: Version 99 is not offered (retry step 3)",
   });
+  const message = (more: Partial<Failure>) => failureVerdict({ ...failure, ...more }).message;
+  assertEquals(
+    message({ message: "Creating the database: InvalidParameter: no" }),
+    "Creating the database failed: InvalidParameter: no (retry step 3)",
+    "its own action is said once",
+  );
+  assertEquals(
+    message({ message: "Listing databases: Unavailable" }),
+    "Creating the database failed: Listing databases: Unavailable (retry step 3)",
+    "another's is kept: the create was not refused",
+  );
+  assertStringIncludes(
+    message({ effect: "remove", code: "DeletionProtected", message: "Deleting the database: no" }),
+    "Deleting the database failed: no; lift the protection",
+  );
   // Bounded, so that a failure of days is not a write a try.
   assertEquals(
     failureVerdict({ ...failure, attempt: 9 }).message,

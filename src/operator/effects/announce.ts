@@ -38,15 +38,15 @@ export function announceStatus(env: EffectEnv, before: ExternalDatabase, after: 
   }
   if (was?.reason === is.reason || QUIET.has(is.reason)) return;
   emit(env, after, {
-    type: is.reason === "Paused" || is.reason === "Updating" ? "Normal" : "Warning",
+    type: is.reason === "Paused" ? "Normal" : "Warning",
     reason: is.reason,
     action: after.metadata.deletionTimestamp === undefined ? "Reconcile" : "Delete",
     note: is.message,
   });
 }
 
-/** Reasons of the ordinary course, which the Events of create and delete tell already. */
-const QUIET: ReadonlySet<string> = new Set(["Pending", "Creating", "Deleting"]);
+/** Reasons of the ordinary course, which the Events of create, change and delete tell already. */
+const QUIET: ReadonlySet<string> = new Set(["Pending", "Creating", "Updating", "Deleting"]);
 
 const RELEASED: Record<ReleaseCause, { readonly reason: string; readonly words: (id: string) => string }> = {
   deleted: { reason: "Deleted", words: (id) => `The database ${id} is deleted` },
