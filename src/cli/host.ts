@@ -97,7 +97,13 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
     fence: elector && (() => elector.check()),
   });
   let phase: Phase = elector ? "standby" : "working";
-  const subject = { operator, clock, loop, holder: () => elector?.holder };
+  const subject = {
+    operator,
+    clock,
+    loop,
+    holder: () => elector?.holder,
+    leaseError: () => elector?.problem,
+  };
   try {
     const server = listen({
       listen: options.listen,

@@ -21,11 +21,15 @@ export interface Reported {
     readonly account: Pick<Operator["account"], "error">;
     /** Throws until the cluster's identity was read; only then the reflector runs. */
     readonly clusterId: string;
+    /** Why it could not be read last. */
+    readonly identityError: string | undefined;
   };
   readonly clock: Clock;
   readonly loop: Pick<LoopMonitor, "lagMs">;
   /** Who holds the lease, as last seen. */
   readonly holder: () => string | undefined;
+  /** Why the lease could not be read or taken last, while that is so. */
+  readonly leaseError: () => string | undefined;
 }
 
 /** Attempts to reach the API server come at least this often, in milliseconds: a watch lasts 290 s, a back-off 30 s. */
@@ -49,20 +53,22 @@ export function healthOf({ operator, clock, loop }: Reported, phase: Phase): Hea
 }
 
 /** Ready when the resources are listed and the watch lives; a standby is ready to take over. */
-export function readyOf({ operator, clock, holder }: Reported, phase: Phase): ReadyReport {
+export function readyOf({ operator, clock, holder, leaseError }: Reported, phase: Phase): ReadyReport {
   if (phase === "stopping") return { ready: false, reasons: ["The operator is stopping"] };
   if (phase === "standby") {
     const by = holder();
-    return {
-      ready: true,
-      reasons: [by ? `Standing by: the lease is held by ${by}` : "Waiting for the lease"],
-    };
+    const error = leaseError();
+    const reasons = [by ? `Standing by: the lease is held by ${by}` : "Waiting for the lease"];
+    if (error !== undefined) reasons.push(`The lease cannot be had: ${error}`);
+    // One that never saw the lease may lack the right to, and would take over nothing.
+    return { ready: by !== undefined || error === undefined, reasons };
   }
   if (!isIdentified(operator)) {
-    return {
-      ready: false,
-      reasons: ["The API server has not answered yet: the cluster's identity is not known"],
-    };
+    const { identityError } = operator;
+    const reason = identityError === undefined
+      ? "The API server has not answered yet: the cluster's identity is not known"
+      : `The cluster's identity is not known yet: ${identityError}`;
+    return { ready: false, reasons: [reason] };
   }
   const { reflector, account } = operator;
   const silent = clock.monotonic() - reflector.lastContact;

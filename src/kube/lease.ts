@@ -61,6 +61,7 @@ export class LeaderElector {
   #transitions = 0;
   #held: { readonly monotonic: number; readonly wall: number } | undefined;
   #turn: Promise<unknown> = Promise.resolve();
+  #problem: string | undefined;
 
   constructor(options: LeaderElectorOptions) {
     this.#o = options;
@@ -82,6 +83,11 @@ export class LeaderElector {
   /** Who holds the lease, as last seen. */
   get holder(): string | undefined {
     return this.#record?.holderIdentity || undefined;
+  }
+
+  /** Why the last try to read, take or renew the lease failed; `undefined` once one ended well. */
+  get problem(): string | undefined {
+    return this.#problem;
   }
 
   /** Whether a mutation may be sent in this very tick. */
@@ -152,12 +158,17 @@ export class LeaderElector {
     let failures = 0;
     while (!ended.aborted) {
       try {
-        if (await this.#try(signal, this.#deadline)) return true;
+        const taken = await this.#try(signal, this.#deadline);
+        this.#problem = undefined;
+        if (taken) return true;
         failures = 0;
       } catch (error) {
         if (ended.aborted) return false;
         const lostRace = isConflict(error); // of two standbys one is faster
-        if (!lostRace) failures++;
+        if (!lostRace) {
+          failures++;
+          this.#problem = messageOf(error);
+        }
         log.log(failures === 1 && !lostRace ? "warn" : "debug", "The lease was not taken", {
           error: messageOf(error),
         });
@@ -186,8 +197,10 @@ export class LeaderElector {
         if (!await this.#try(signal, time)) {
           return `another holds the lease: "${this.#record?.holderIdentity ?? ""}"`;
         }
+        this.#problem = undefined;
       } catch (error) {
         if (ended.aborted) return undefined;
+        this.#problem = messageOf(error);
         log.log("warn", "The lease was not renewed, trying again", { error: messageOf(error) });
       }
     }

@@ -72,6 +72,7 @@ export class Operator {
   readonly #deps: OperatorDeps;
   readonly #stop = new AbortController();
   #clusterId: string | undefined;
+  #identityError: string | undefined;
   /** Process start or the taking of the lease (rule 5). */
   #settleSince: number;
   #draining = false;
@@ -190,6 +191,11 @@ export class Operator {
     return this.#clusterId;
   }
 
+  /** Why the cluster's identity could not be read last, until it is known. */
+  get identityError(): string | undefined {
+    return this.#identityError;
+  }
+
   /** What a decision about one CR may read now. */
   view(uid: string): View {
     const { clock } = this.#deps;
@@ -256,11 +262,11 @@ export class Operator {
     for (let attempt = 0; this.#clusterId === undefined; attempt++) {
       try {
         this.#clusterId = await cluster.clusterId({ signal });
+        this.#identityError = undefined;
       } catch (error) {
         if (signal.aborted) return false;
-        log.log("warn", "Failed to read the cluster's identity", {
-          error: error instanceof Error ? error.message : String(error),
-        });
+        this.#identityError = error instanceof Error ? error.message : String(error);
+        log.log("warn", "Failed to read the cluster's identity", { error: this.#identityError });
         await sleep(clock, backoffMs({ baseMs: 500, capMs: 30_000 }, attempt, random), signal).catch(
           () => {},
         );

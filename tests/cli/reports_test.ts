@@ -5,6 +5,7 @@ import { ManualClock } from "../support/manual_clock.ts";
 
 interface Changes {
   readonly identified?: boolean;
+  readonly identityError?: string;
   readonly synced?: boolean;
   readonly reason?: string;
   readonly attemptAgoMs?: number;
@@ -12,6 +13,7 @@ interface Changes {
   readonly lagMs?: number;
   readonly accountError?: string;
   readonly holder?: string;
+  readonly leaseError?: string;
 }
 
 function subject(changes: Changes = {}): Reported {
@@ -21,11 +23,13 @@ function subject(changes: Changes = {}): Reported {
     clock,
     loop: { lagMs: () => changes.lagMs ?? 0 },
     holder: () => changes.holder,
+    leaseError: () => changes.leaseError,
     operator: {
       get clusterId(): string {
         if (changes.identified === false) throw new Error("not known yet");
         return "c-1";
       },
+      identityError: changes.identityError,
       account: { error: changes.accountError },
       reflector: {
         synced: changes.synced ?? true,
@@ -65,6 +69,10 @@ Deno.test("W9: readiness says why not, such as a missing CRD, and for how long t
     readyOf(subject({ identified: false }), "working").reasons.join(),
     "identity is not known",
   );
+  assertEquals(readyOf(subject({ identified: false, identityError: "forbidden" }), "working"), {
+    ready: false,
+    reasons: ["The cluster's identity is not known yet: forbidden"],
+  });
   const good = readyOf(subject({ contactAgoMs: 12_000 }), "working");
   assertEquals(good, {
     ready: true,
@@ -77,6 +85,12 @@ Deno.test("a standby is ready and names the holder; a stopping operator is not; 
     ready: true,
     reasons: ["Standing by: the lease is held by pod-b"],
   });
+  assertEquals(readyOf(subject(), "standby"), { ready: true, reasons: ["Waiting for the lease"] });
+  assertEquals(readyOf(subject({ leaseError: "forbidden" }), "standby"), {
+    ready: false,
+    reasons: ["Waiting for the lease", "The lease cannot be had: forbidden"],
+  });
+  assertEquals(readyOf(subject({ leaseError: "refused", holder: "pod-b" }), "standby").ready, true);
   assertEquals(readyOf(subject(), "stopping").ready, false);
   const cloudless = readyOf(subject({ accountError: "no route" }), "working");
   assertEquals(cloudless.ready, true);
