@@ -40,7 +40,10 @@ export interface EmbeddedApiOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log?: Logger;
-  /** The bearer token that requests must carry; absent: everybody may do everything. */
+  /**
+   * What requests must carry, as a bearer token or as the first part of their path; absent: everybody may do everything.
+   * The path is for kubectl, which sends no token over plain HTTP.
+   */
   readonly token?: string | undefined;
   /** @default 60_000 */
   readonly bookmarkIntervalMs?: number;
@@ -81,6 +84,7 @@ export function createEmbeddedApi(options: EmbeddedApiOptions): EmbeddedApi {
     async fetch(request) {
       if (closed) throw brokenConnection();
       const url = new URL(request.url);
+      const admitted = admit(request, url, options.token);
       const path = parsePath(url.pathname);
       const verb = path === undefined ? "other" : verbOf(request, path, url.searchParams);
       const fault = options.faults?.({
@@ -96,7 +100,7 @@ export function createEmbeddedApi(options: EmbeddedApiOptions): EmbeddedApi {
         context,
         fault,
         request.signal,
-        () => respond(context, watches, request, url, path, options.token, log),
+        () => admitted ? respond(context, watches, request, url, path, log) : Promise.resolve(unauthorised()),
       );
       log.log("debug", "Request answered", { verb, path: url.pathname, status: answer.status });
       return answer;
@@ -146,6 +150,21 @@ function pageNotFound(): Response {
   });
 }
 
+/** Whether a request may come in; takes the secret off its path. */
+function admit(request: Request, url: URL, token: string | undefined): boolean {
+  if (token === undefined || OPEN_PATHS.includes(url.pathname)) return true;
+  const prefix = `/${encodeURIComponent(token)}/`;
+  if (url.pathname.startsWith(prefix)) {
+    url.pathname = url.pathname.slice(prefix.length - 1);
+    return true;
+  }
+  return request.headers.get("authorization") === `Bearer ${token}`;
+}
+
+function unauthorised(): Response {
+  return json(failure({ code: 401, reason: "Unauthorized", message: "Unauthorized" }), 401);
+}
+
 const OPEN_PATHS = ["/healthz", "/livez", "/readyz", "/version"];
 
 async function respond(
@@ -154,16 +173,9 @@ async function respond(
   request: Request,
   url: URL,
   path: ResourcePath | undefined,
-  token: string | undefined,
   log: Logger,
 ): Promise<Response> {
   try {
-    if (
-      token !== undefined && request.headers.get("authorization") !== `Bearer ${token}` &&
-      !OPEN_PATHS.includes(url.pathname)
-    ) {
-      return json(failure({ code: 401, reason: "Unauthorized", message: "Unauthorized" }), 401);
-    }
     const meta = metaAnswer(context, request, url);
     if (meta !== undefined) return meta;
     if (url.pathname === SELF_REVIEW && request.method === "POST") {

@@ -6,9 +6,10 @@
  */
 import { CRD_FINALIZER, CRD_STORAGE, crdCondition } from "./builtin/crd.ts";
 import type { Context } from "./context.ts";
+import { startCollector } from "./collector.ts";
 import { deleteObject } from "./remove.ts";
 import type { Resource } from "./resource.ts";
-import { keyOf, type StoreEvent } from "./store.ts";
+import { keyOf } from "./store.ts";
 import { isObject, jsonEqual, type JsonObject, type KubeObject, member } from "./types.ts";
 
 const IN_BACKGROUND = {
@@ -20,6 +21,7 @@ const IN_BACKGROUND = {
 
 /** Starts the controllers; they work in the clock's next turn and end with the context. */
 export function startControllers(context: Context): void {
+  startCollector(context);
   const pending = new Map<string, () => void>();
   let scheduled = false;
   const schedule = (key: string, work: () => void) => {
@@ -50,7 +52,6 @@ export function startControllers(context: Context): void {
         schedule(`crd ${name}`, () => emptyDefinition(context, name));
       }
     }
-    collectOwned(context, event, schedule);
   });
 }
 
@@ -195,58 +196,4 @@ function showProgress(context: Context, crd: KubeObject): void {
   );
   if (jsonEqual(list, conditions)) return;
   context.store.put(CRD_STORAGE, { ...crd, status: { ...(crd["status"] as JsonObject), conditions } });
-}
-
-/** Collects what a gone object owned, and carries out foreground and orphan deletions. */
-function collectOwned(
-  context: Context,
-  event: StoreEvent,
-  schedule: (key: string, work: () => void) => void,
-): void {
-  const { object, type, storage, key } = event;
-  const { uid, finalizers = [], deletionTimestamp } = object.metadata;
-  if (type === "DELETED") {
-    schedule(`gc ${uid}`, () => {
-      for (const [resource, owned] of ownedBy(context, uid)) {
-        const living = owned.metadata.ownerReferences!.filter((owner) =>
-          owner.uid !== uid && exists(context, owner.uid)
-        );
-        if (living.length > 0) continue;
-        deleteObject(context, resource, owned.metadata.namespace, owned.metadata.name, IN_BACKGROUND);
-      }
-    });
-    return;
-  }
-  if (deletionTimestamp === undefined) return;
-  const special = finalizers.find((item) => item === "foregroundDeletion" || item === "orphan");
-  if (special === undefined) return;
-  schedule(`gc ${uid}`, () => {
-    for (const [resource, owned] of ownedBy(context, uid)) {
-      if (special === "orphan") {
-        const ownerReferences = owned.metadata.ownerReferences!.filter((owner) => owner.uid !== uid);
-        context.store.put(resource.storage, { ...owned, metadata: { ...owned.metadata, ownerReferences } });
-      } else deleteObject(context, resource, owned.metadata.namespace, owned.metadata.name, IN_BACKGROUND);
-    }
-    const live = context.store.get(storage, key);
-    if (live?.metadata.uid !== uid) return;
-    const left = (live.metadata.finalizers ?? []).filter((item) => item !== special);
-    if (left.length === 0) context.store.remove(storage, key);
-    else context.store.put(storage, { ...live, metadata: { ...live.metadata, finalizers: left } });
-  });
-}
-
-function* ownedBy(context: Context, uid: string): Generator<[Resource, KubeObject]> {
-  for (const resource of storedResources(context)) {
-    for (const object of context.store.list(resource.storage)) {
-      if ((object.metadata.ownerReferences ?? []).some((owner) => owner.uid === uid)) {
-        yield [resource, object];
-      }
-    }
-  }
-}
-
-function exists(context: Context, uid: string): boolean {
-  return storedResources(context).some((resource) =>
-    context.store.list(resource.storage).some((object) => object.metadata.uid === uid)
-  );
 }

@@ -7,7 +7,7 @@ import type { FieldValidation } from "./options.ts";
 import { groupVersion, type Resource } from "./resource.ts";
 import { applyDefaults, dropNulls, goMismatch, META_SCHEMA, prune } from "./schema/decode.ts";
 import { badRequest, StatusError } from "./status.ts";
-import { isObject, type Json, type JsonObject, type KubeObject } from "./types.ts";
+import { isObject, type Json, type JsonObject, type KubeObject, sortedText } from "./types.ts";
 
 /** A decoded object with what is to be told about it. */
 export interface Decoded {
@@ -33,10 +33,10 @@ export function decodeObject(resource: Resource, value: Json, options: DecodeOpt
   checkKind(resource, value, gv, options.patched === true);
   const { kind, version } = resource;
   const strict = options.fieldValidation === "Strict";
-  const whole = options.patched === true && strict ? JSON.stringify(value) : "";
+  const whole = options.patched === true && strict ? sortedText(value) : "";
   const refuse = (why: string) =>
     options.patched === true
-      ? patchRefused(whole || JSON.stringify(value), why)
+      ? patchRefused(whole || sortedText(value), why)
       : badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
   const struct = resource.custom ? undefined : goMismatch(withoutMeta(value), resource.schema, kind);
   const mismatch = struct ?? goMismatch(value["metadata"], META_SCHEMA, "ObjectMeta") ??

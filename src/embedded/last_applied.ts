@@ -6,7 +6,8 @@
  * @module
  */
 import { difference, type FieldSet, leaves } from "./fieldset.ts";
-import { isObject, type Json, type KubeObject, type Schema } from "./types.ts";
+import { prune } from "./schema/decode.ts";
+import { type Json, type KubeObject, type Schema, sortedText } from "./types.ts";
 
 const ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration";
 const MANAGER = "kubectl";
@@ -16,7 +17,9 @@ export function lastAppliedFields(live: KubeObject | undefined, manager: string,
   const text = live?.metadata.annotations?.[ANNOTATION];
   if (live === undefined || text === undefined || manager !== MANAGER) return new Set();
   const config = parse(text);
-  if (config === undefined) return new Set();
+  const unknown: string[] = [];
+  prune(config, schema, "", unknown);
+  if (config === undefined || unknown.length > 0) return new Set(); // the server cannot read such an annotation
   const { changed } = difference(live, config, schema);
   return new Set([...leaves(config, schema)].filter((path) => !changed.has(path)));
 }
@@ -35,12 +38,4 @@ function parse(text: string): Json | undefined {
   } catch {
     return undefined; // an annotation that is no JSON eases nothing
   }
-}
-
-function sortedText(value: Json): string {
-  return JSON.stringify(
-    value,
-    (_key, item: unknown) =>
-      isObject(item) ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => a < b ? -1 : 1)) : item,
-  );
 }

@@ -32,9 +32,8 @@ export interface StoreOptions {
 /** Objects of one kind with their keys in order. */
 interface Table {
   readonly objects: Map<string, KubeObject>;
-  /** Keys in byte order; rebuilt from the map when `stale`. */
-  keys: string[];
-  stale: boolean;
+  /** Keys in byte order. */
+  readonly keys: string[];
 }
 
 /** The key of an object: `namespace/name`, or `/name` for cluster-scoped kinds. */
@@ -69,7 +68,7 @@ export class Store {
   #table(storage: string): Table {
     let table = this.#tables.get(storage);
     if (table === undefined) {
-      this.#tables.set(storage, table = { objects: new Map(), keys: [], stale: false });
+      this.#tables.set(storage, table = { objects: new Map(), keys: [] });
     }
     return table;
   }
@@ -92,7 +91,7 @@ export class Store {
   /** Current objects in key order, of one namespace where that is given. */
   list(storage: string, namespace?: string): KubeObject[] {
     const table = this.#table(storage);
-    const keys = this.#keys(table);
+    const { keys } = table;
     const found: KubeObject[] = [];
     const prefix = namespace === undefined ? "" : `${namespace}/`;
     for (let i = lowerBound(keys, prefix); i < keys.length; i++) {
@@ -149,11 +148,7 @@ export class Store {
     const previous = table.objects.get(key);
     const stored = this.#versioned(object);
     table.objects.set(key, stored);
-    if (previous === undefined) {
-      const last = table.keys.at(-1);
-      if (!table.stale && (last === undefined || last < key)) table.keys.push(key);
-      else table.stale = true;
-    }
+    if (previous === undefined) table.keys.splice(lowerBound(table.keys, key), 0, key);
     this.#commit(storage, key, previous === undefined ? "ADDED" : "MODIFIED", stored, previous);
     return stored;
   }
@@ -164,7 +159,7 @@ export class Store {
     const previous = table.objects.get(key);
     if (previous === undefined) return undefined;
     table.objects.delete(key);
-    table.stale = true;
+    table.keys.splice(lowerBound(table.keys, key), 1);
     this.#commit(storage, key, "DELETED", this.#versioned(previous), previous);
     return previous;
   }
@@ -227,14 +222,6 @@ export class Store {
   subscribe(listener: (event: StoreEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
-  }
-
-  #keys(table: Table): string[] {
-    if (table.stale) {
-      table.keys = [...table.objects.keys()].sort(compare);
-      table.stale = false;
-    }
-    return table.keys;
   }
 }
 

@@ -115,3 +115,12 @@ export function jsonEqual(a: Json | undefined, b: Json | undefined): boolean {
   for (const key of Object.keys(b)) if (b[key] !== undefined && a[key] === undefined) return false;
   return true;
 }
+
+/** JSON with sorted keys, as Go writes its maps. */
+export function sortedText(value: Json): string {
+  return JSON.stringify(
+    value,
+    (_key, item: unknown) =>
+      isObject(item) ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => a < b ? -1 : 1)) : item,
+  );
+}
