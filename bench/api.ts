@@ -77,6 +77,9 @@ export async function deleteAll(kube: Kube, namespace: string): Promise<void> {
   await answer.body?.cancel();
 }
 
+/** Cut watches that are borne. */
+const MAX_CUTS = 50;
+
 /** Watches a namespace and calls `seen` for each object; reopens what the API server closes on a slow reader; ends with the signal. */
 export async function watch(
   kube: Kube,
@@ -85,6 +88,7 @@ export async function watch(
   signal: AbortSignal,
 ): Promise<void> {
   let version = "0";
+  let cuts = 0;
   while (!signal.aborted) {
     try {
       const answer = await kube.fetch(`${path(namespace)}?watch=true&resourceVersion=${version}`, { signal });
@@ -95,7 +99,8 @@ export async function watch(
         seen(object, type);
       }
     } catch (error) {
-      if (!signal.aborted) throw error;
+      // A busy API server cuts watches in mid-stream; anything else would come again.
+      if (!signal.aborted && ++cuts > MAX_CUTS) throw error;
     }
   }
 }
