@@ -13,7 +13,7 @@ import { DEMO_FLAGS, START_FLAGS, STATECHART_FLAGS } from "../../src/cli/options
 import { createMetrics } from "../../src/server/metrics.ts";
 import { STEPS } from "../../src/statechart/machine.ts";
 import { REASONS, TOP_STATES } from "../../src/statechart/vocabulary.ts";
-import { anchors, behaviours, DOCUMENTS, exists, links, paths, read, titles } from "./support.ts";
+import { anchors, behaviours, DOCUMENTS, exists, links, paths, proofsOf, read, titles } from "./support.ts";
 
 const design = await read("docs/design.md");
 
@@ -92,10 +92,9 @@ Deno.test("what behaviours.md calls proven has such a test, and what it calls no
     for (const file of files) {
       if (!provenBy(file)) wrong.push(`${number} names ${file}, where no title begins with it`);
     }
-    // The simulated cloud's own tests show that it can play the situation, not what the operator does in it.
-    const by = tests.find((t) => t.numbers.includes(number) && !/simulated_cloud|server_test/.test(t.file));
+    const by = proofsOf(tests, number)[0];
     if (verdict === "Not yet" && by) {
-      wrong.push(`${number} is called not yet, but ${by.file} tests it: name it there`);
+      wrong.push(`${number} is called not yet, but ${by} tests it: see tools/proofs.ts, which writes it`);
     }
   }
   assertEquals(wrong, []);

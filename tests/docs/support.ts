@@ -104,22 +104,42 @@ async function* modules(folder: string): AsyncGenerator<string> {
   }
 }
 
+/**
+ * Tests of doubles: they show that a double can play a situation, not what the operator does in it.
+ */
+const DOUBLES =
+  /^tests\/(?:providers\/(?:simulated_cloud|server)_test|embedded|contract\/kube)|^tests-real\/embedded/;
+
+/** The files whose tests prove a behaviour, the real ones last. */
+export function proofsOf(tests: readonly Title[], number: string): string[] {
+  const files = tests.filter((t) => t.numbers.includes(number) && !DOUBLES.test(t.file)).map((t) => t.file);
+  const rank = (file: string) => `${file.startsWith("tests-real/") ? 1 : 0}${file}`;
+  return [...new Set(files)].sort((a, b) => rank(a) < rank(b) ? -1 : 1);
+}
+
 /** One entry of behaviours.md. */
 export interface Behaviour {
   readonly number: string;
   readonly verdict: "Proof" | "Partly" | "Not yet" | undefined;
   /** Test files that it names. */
   readonly files: readonly string[];
+  /** What stands after the files: what "Partly" lacks. */
+  readonly remark: string;
+  /** The lines of the verdict, as they stand. */
+  readonly text: string;
 }
 
 /** The entries of behaviours.md. */
-export function behaviours(text: string): Behaviour[] {
-  return text.split(/^- \*\*/m).slice(1).map((entry) => {
-    const verdict = /^ +- (Proof|Partly|Not yet):/m.exec(entry)?.[1] as Behaviour["verdict"];
+export function behaviours(markdown: string): Behaviour[] {
+  return markdown.split(/^- \*\*/m).slice(1).map((entry) => {
+    const found = /^ {2}- (Proof|Partly|Not yet): .*(?:\n {4}.*)*/m.exec(entry);
+    const text = found?.[0] ?? "";
     return {
       number: /^\w+/.exec(entry)?.[0] ?? "",
-      verdict,
-      files: paths(entry).filter((path) => /^tests(-real)?\//.test(path)),
+      verdict: found?.[1] as Behaviour["verdict"],
+      files: paths(text).filter((path) => /^tests(-real)?\//.test(path)),
+      remark: /.*`: ([^]*)$/.exec(text)?.[1]?.replace(/\s+/g, " ") ?? "",
+      text,
     };
   });
 }
