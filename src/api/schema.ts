@@ -85,6 +85,9 @@ export const statusSchema = z.object({
     "Counts the databases created for this resource; absent means 1.",
   ),
   adopted: z.boolean().optional().describe("True when the database was adopted rather than created."),
+  removing: z.string().max(253).optional().describe(
+    "Identifier of the database whose deletion was, or is about to be, asked for.",
+  ),
   provisioningFailures: z.int32().min(0).optional().describe(
     "Databases in a row that failed before they were ever available.",
   ),

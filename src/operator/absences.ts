@@ -28,6 +28,13 @@ export class AbsenceLedger {
     },
   ) {}
 
+  #overAt = Number.NEGATIVE_INFINITY;
+
+  /** When the last mass absence ended, monotonic milliseconds; −Infinity when there was none. */
+  get overAt(): number {
+    return this.#overAt;
+  }
+
   /** A mass absence goes on. */
   get active(): boolean {
     return this.#held.size > 0;
@@ -62,13 +69,18 @@ export class AbsenceLedger {
     this.settled(uid);
     if (!this.active || missed === undefined || missed.byId || this.#absent.size > this.#limit()) return;
     this.#held.clear();
-    this.options.onChange(false, 0);
+    this.#over();
   }
 
-  /** An absence was confirmed by a person, or the CR is gone or going. */
+  /** An absence was confirmed by a person, or the CR is gone. */
   settled(uid: string): void {
     this.#absent.delete(uid);
-    if (this.#held.delete(uid) && this.#held.size === 0) this.options.onChange(false, 0);
+    if (this.#held.delete(uid) && this.#held.size === 0) this.#over();
+  }
+
+  #over(): void {
+    this.#overAt = this.options.clock.monotonic();
+    this.options.onChange(false, 0);
   }
 
   #limit(): number {

@@ -219,6 +219,7 @@ export class Operator {
       crowded: this.supervisor.crowded,
       massAbsent: this.absences.isHeld(uid),
       massAbsence: this.absences.active,
+      massAbsenceOverAt: this.absences.overAt,
       roundAt: this.observer.roundAt,
     };
   }

@@ -10,7 +10,7 @@ import type { ExternalDatabase } from "../api/schema.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import { sleep } from "../core/wait.ts";
-import { absenceConfirmed } from "../statechart/facts.ts";
+import { absenceConfirmed, isRemovalAsked } from "../statechart/facts.ts";
 import { withTimes } from "../statechart/status.ts";
 import type { ProviderError } from "../providers/port.ts";
 import type { AbsenceLedger } from "./absences.ts";
@@ -206,9 +206,7 @@ export class Supervisor {
 
   #upsert(object: ExternalDatabase): void {
     const { uid } = object.metadata;
-    if (absenceConfirmed(object) || object.metadata.deletionTimestamp !== undefined) {
-      this.#o.absences.settled(uid);
-    }
+    if (absenceConfirmed(object)) this.#o.absences.settled(uid);
     const known = this.#keepers.get(uid);
     if (known !== undefined) return known.upsert(object);
     const keeper = new Keeper(this.#env, object);
@@ -237,7 +235,7 @@ export class Supervisor {
     const { metadata, status } = k.object;
     const left = decision.database?.id ?? status?.providerId;
     // S2: what goes without our release may leave a database behind.
-    const byForce = left !== undefined && !k.released && k.removals[left] === undefined &&
+    const byForce = left !== undefined && !k.released && !isRemovalAsked(k, left) &&
       k.observation?.kind !== "absent";
     if (byForce) {
       this.#o.log.log("error", "A resource is gone while its database may live; see the orphans", {

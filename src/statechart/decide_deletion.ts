@@ -14,6 +14,7 @@ import {
   isBeingRemoved,
   isOfAnotherAccount,
   isRefreshDue,
+  isRemovalAsked,
   ownership,
   ownFound,
   policiesOf,
@@ -119,18 +120,20 @@ function remove(k: Knowledge, view: View, said: Said, release: Release): Decisio
     }
     return removeOne(k, view, said, recorded, k.observation?.sentAt);
   }
-  const asked = id !== undefined && k.removals[id] !== undefined;
+  const asked = id !== undefined && isRemovalAsked(k, id);
   if (id !== undefined && k.observation === undefined) {
-    // Never read here: the effect reads by itself before it acts. Asked for already: await its absence.
+    // Never read here: what is to be removed is seen first. Asked for already: await its absence.
     return asked
       ? every(k.removals[id], transitionalPollMs(k, view), undefined, view, said, "confirm")
-      : { ...said, step: "remove" };
+      : { ...said, step: "confirm" };
   }
   const absentAt = k.observation?.kind === "absent" ? k.observation.sentAt : Number.NEGATIVE_INFINITY;
   const lookup = k.lookup;
   const again = id === undefined ? "lookup" as const : "confirm" as const;
   const elsewhere = id !== undefined && isOfAnotherAccount(k, view, absentAt);
-  if (lookup === undefined || lookup.sentAt < absentAt || elsewhere) return { ...said, step: again };
+  // What was absent among many says nothing once they are back: that one may be back too (rule 12).
+  const among = id !== undefined && !asked && absentAt < view.massAbsenceOverAt;
+  if (lookup === undefined || lookup.sentAt < absentAt || elsewhere || among) return { ...said, step: again };
   const left = ownFound(k, view)[0];
   if (left !== undefined) return removeOne(k, view, said, left, lookup.sentAt);
   if (lookup.found.some((d) => isBeingRemoved(k, d.id, view))) {
@@ -201,6 +204,10 @@ function removeOne(
       ready: verdict,
       synced: verdict,
     }, recorded ? "confirm" : "lookup");
+  }
+  // Said before it is sent, so that a restart takes the absence that follows for one that we asked for (rule 12).
+  if (recorded && k.object.status?.removing !== database.id) {
+    return { ...said, step: "report", removing: database.id };
   }
   return { ...said, step: "remove", database };
 }

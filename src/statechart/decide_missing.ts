@@ -10,6 +10,7 @@ import {
   isAccountConfirmed,
   isOfAnotherAccount,
   isRefreshDue,
+  isRemovalAsked,
   ownFound,
   policiesOf,
   settledAt,
@@ -31,13 +32,15 @@ export function decideMissing(k: Knowledge, view: View): Decision {
   const age = view.now - absentAt;
   // One that we removed ourselves (never available, failed) is not missing: the next incarnation may come.
   const elsewhere = isOfAnotherAccount(k, view, absentAt);
-  if (k.removals[id] !== undefined && !elsewhere) {
+  if (isRemovalAsked(k, id) && !elsewhere) {
     return isAccountConfirmed(k, view, absentAt)
       ? { ...said, state: "Creating", step: "reincarnate" }
       : { ...said, state: "Creating", step: "wait", waitMs: ACCOUNT_WAIT_MS };
   }
   const lookup = k.lookup;
-  if (lookup === undefined || lookup.sentAt < absentAt || elsewhere || isRefreshDue(k)) {
+  // What was absent among many says nothing once they are back: that one may be back too (rule 12).
+  const among = absentAt < view.massAbsenceOverAt;
+  if (lookup === undefined || lookup.sentAt < absentAt || elsewhere || among || isRefreshDue(k)) {
     return { ...said, step: "confirm" };
   }
   const other = ownFound(k, view).find((d) => d.state !== "Deleting" && d.id !== id);

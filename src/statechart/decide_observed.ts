@@ -9,6 +9,7 @@ import { describeChange, type Drift, driftOf, isEmpty, quote } from "./drift.ts"
 import {
   everAvailable,
   isRefreshDue,
+  isRemovalAsked,
   ownership,
   policiesOf,
   pollMs,
@@ -53,7 +54,7 @@ export function decideObserved(k: Knowledge, view: View): Decision {
         synced: no("Creating", `The database ${quote(database.id)} is being provisioned`),
       });
     case "Deleting":
-      if (k.removals[database.id] !== undefined) {
+      if (isRemovalAsked(k, database.id)) {
         const replaced = no(
           "ProvisioningFailed",
           `The failed database ${quote(database.id)} is being removed`,
@@ -115,6 +116,10 @@ function failed(k: Knowledge, view: View, database: ExternalState): Decision {
   const stirred = reconcileDue(k.object) || status?.observedGeneration !== metadata.generation;
   if (failures + 1 >= MAX_PROVISIONING_FAILURES && !stirred) {
     return idle(k, view, "Creating", { ready: verdict, synced: verdict });
+  }
+  // Said before it is sent, as with every removal: a restart must not take it for a loss (rule 12).
+  if (status?.removing !== database.id) {
+    return { state: "Creating", step: "report", removing: database.id, ready: verdict, synced: verdict };
   }
   return { state: "Creating", step: "discard", database, ready: verdict, synced: verdict };
 }

@@ -37,6 +37,8 @@ export interface Decision {
   readonly change?: Change | undefined;
   /** For `record`: the database to record; for `remove`, `discard` and `retain`: the one to act on, when known. */
   readonly database?: ExternalState | undefined;
+  /** For the `report` before a `remove` or `discard`: the database that is about to be deleted. */
+  readonly removing?: string | undefined;
   /** For `release`. */
   readonly cause?: ReleaseCause | undefined;
 }

@@ -95,6 +95,11 @@ export function isRefreshDue(k: Knowledge): boolean {
   return k.refreshSince !== undefined && (k.observation?.sentAt ?? Number.NEGATIVE_INFINITY) < k.refreshSince;
 }
 
+/** Whether its absence is one that we asked for, in this process or, as the status says, in an earlier one (rule 12). */
+export function isRemovalAsked(k: Knowledge, id: string): boolean {
+  return k.removals[id] !== undefined || (k.removingAtStart === id && k.object.status?.removing === id);
+}
+
 /** Whether we asked for a database's deletion so lately that a list may still show it as it was. */
 export function isBeingRemoved(k: Knowledge, id: string, view: View): boolean {
   const at = k.removals[id];

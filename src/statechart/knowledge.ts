@@ -72,6 +72,8 @@ export interface Knowledge {
   readonly mutatedAt: number;
   /** End of a modify of unknown outcome: no other is sent within the effect bound (rule 8). */
   readonly modifyUnknownSince?: number | undefined;
+  /** The database whose deletion an earlier process may have asked for, as the status said at the start. */
+  readonly removingAtStart?: string | undefined;
   /** Ids whose deletion we asked for in this process, with the time of the answer. */
   readonly removals: Readonly<Record<string, number>>;
   /** Reads in a row that found a transitional state. */
@@ -167,6 +169,7 @@ export function initialKnowledge(
     unknownSince: kept.unknownSince,
     observation: kept.observation,
     mutatedAt: kept.mutatedAt ?? Number.NEGATIVE_INFINITY,
+    removingAtStart: object.status?.removing,
     removals: {},
     polls: 0,
     crdTerminating: false,

@@ -41,8 +41,9 @@ export function statusOf(k: Knowledge, decision: Decision): TimelessStatus {
     if (database.endpoint !== undefined) status.endpoint = database.endpoint;
     status.providerState = database.providerState;
     status.observed = { engine: database.engine, version: database.version, sizeGb: database.sizeGb };
-    if (database.state === "Available" && before.provisioningFailures !== undefined) {
+    if (database.state === "Available" && object.metadata.deletionTimestamp === undefined) {
       delete status.provisioningFailures;
+      delete status.removing;
     }
     // A spec that is not valid wants nothing that could be compared.
     const repair = specProblem(object) === undefined
@@ -51,6 +52,9 @@ export function statusOf(k: Knowledge, decision: Decision): TimelessStatus {
     if (repair.length > 0) status.repair = [...repair];
     else delete status.repair;
   }
+  if (decision.removing !== undefined) status.removing = decision.removing;
+  // A mass absence that holds a deletion back was met before anything was sent: the next process must hold it too.
+  else if (decision.synced.reason === "MassAbsence") delete status.removing;
   const asked = object.metadata.annotations?.[ANNOTATION.reconcile];
   if (asked !== undefined && isAnswered(k)) status.lastHandledReconcile = asked;
   const confirmed = object.metadata.annotations?.[ANNOTATION.confirmAbsence];

@@ -34,6 +34,8 @@ export interface View {
   readonly massAbsent: boolean;
   /** The account has a mass absence now (rule 12). */
   readonly massAbsence: boolean;
+  /** When the last mass absence ended; what was absent before is read again. −Infinity when there was none. */
+  readonly massAbsenceOverAt: number;
   /** Many CRs wait for their settle window at once: the observer lists for all of them, so that none need ask alone. */
   readonly crowded: boolean;
   /** Sent time of the last complete bulk list; −Infinity before the first. */

@@ -505,9 +505,10 @@ table("observed", {
     synced: "ProvisioningFailed",
   },
   "rule 7: failed before it was available: replaced": {
-    k: known(cr({ status: { providerId: "db-1", state: "Creating", observedGeneration: 1 } }), {
-      observation: seen(db({ state: "Failed" })),
-    }),
+    k: known(
+      cr({ status: { providerId: "db-1", state: "Creating", observedGeneration: 1, removing: "db-1" } }),
+      { observation: seen(db({ state: "Failed" })) },
+    ),
     is: "Creating/discard",
     synced: "ProvisioningFailed",
   },
@@ -526,7 +527,13 @@ table("observed", {
     k: known(
       cr({
         meta: { generation: 2 },
-        status: { providerId: "db-1", state: "Creating", observedGeneration: 1, provisioningFailures: 2 },
+        status: {
+          providerId: "db-1",
+          state: "Creating",
+          observedGeneration: 1,
+          provisioningFailures: 2,
+          removing: "db-1",
+        },
       }),
       { observation: seen(db({ state: "Failed" })) },
     ),
@@ -747,6 +754,11 @@ table("missing", {
     is: "Drifted/idle",
     synced: "MassAbsence",
   },
+  "rule 12: what was absent among many is read again when that is over": {
+    k: known(withId(), gone),
+    v: { massAbsenceOverAt: NOW },
+    is: "Drifted/confirm",
+  },
   "F3: a reported absence is looked at again when a person asks": {
     k: known(withId({ spec: { onMissing: "Report" } }), { ...gone, refreshSince: NOW }),
     is: "Drifted/confirm",
@@ -757,6 +769,7 @@ table("missing", {
   },
 });
 
+const removing = inStep({ state: "Deleting", removing: "db-1" });
 const ours = { status: inStep() };
 const dead = (more: Parameters<typeof cr>[0] = {}) => deleting({ ...ours, ...more });
 table("deletion", {
@@ -766,7 +779,7 @@ table("deletion", {
   },
   "rule 14: it wins over an invalid spec": {
     k: known(dead({ spec: { sizeGb: -1 } })),
-    is: "Deleting/remove",
+    is: "Deleting/confirm",
   },
   "rule 16: abandon releases at once, whatever the cloud says": {
     k: known(dead({ meta: { annotations: { [ANNOTATION.abandon]: UID } } })),
@@ -776,7 +789,7 @@ table("deletion", {
   },
   "rule 16: another UID abandons nothing": {
     k: known(dead({ meta: { annotations: { [ANNOTATION.abandon]: "yes" } } })),
-    is: "Deleting/remove",
+    is: "Deleting/confirm",
   },
   "D4: a paused one waits and says so": {
     k: known(dead({ spec: { paused: true } })),
@@ -832,7 +845,7 @@ table("deletion", {
     synced: "Conflict",
   },
   "an available database is deleted": {
-    k: known(dead(), { observation: seen() }),
+    k: known(dead({ status: removing }), { observation: seen() }),
     is: "Deleting/remove",
     id: "db-1",
   },
@@ -854,6 +867,16 @@ table("deletion", {
   },
   "F3: but looked at again when a person asks": {
     k: known(dead(), { observation: seen(db({ tags: {} })), refreshSince: NOW }),
+    is: "Deleting/confirm",
+  },
+  "rule 12: one that an earlier process may have asked for is no absence to be counted": {
+    k: known(dead({ status: removing }), gone),
+    v: { massAbsence: true },
+    is: "Deleting/release",
+  },
+  "rule 12: what was absent among many is read again when that is over": {
+    k: known(dead(), gone),
+    v: { massAbsenceOverAt: NOW },
     is: "Deleting/confirm",
   },
   "an asked-for one that is gone is confirmed": {
@@ -945,7 +968,7 @@ table("deletion", {
     cause: "crdDeleted",
   },
   "D5: a protected database says so": {
-    k: known(dead(), {
+    k: known(dead({ status: removing }), {
       observation: seen(),
       failures: {
         remove: {
@@ -963,6 +986,21 @@ table("deletion", {
     synced: "DeletionProtected",
     ready: "False/DeletionProtected",
   },
+});
+
+Deno.test("rule 12: what is about to be removed is said first, so that a restart knows the absence that follows", () => {
+  const failed = cr({ status: { providerId: "db-1", state: "Creating", observedGeneration: 1 } });
+  for (
+    const k of [
+      known(dead(), { observation: seen() }),
+      known(failed, { observation: seen(db({ state: "Failed" })) }),
+    ]
+  ) {
+    const d = decide(k, view());
+    assertEquals([d.step, d.removing, statusOf(k, d).removing], ["report", "db-1", "db-1"]);
+    const said = { ...k, object: { ...k.object, status: statusOf(k, d) as typeof k.object.status } };
+    assert(["remove", "discard"].includes(decide(said, view()).step));
+  }
 });
 
 Deno.test("decide: a rest with news reports first, one without does not, and a failed report waits its time", () => {

@@ -199,7 +199,7 @@ Deno.test("rule 14: a read is left at once for a deletion, its signal aborts, an
     bench.deleted();
     await settle();
     assert(read.signal.aborted);
-    assertEquals(bench.at, "Deleting.remove");
+    assertEquals(bench.at, "Deleting.confirm");
     const knowledge = bench.actor.getSnapshot().context.knowledge;
     read.resolve({ observation: { kind: "absent", id: "db-1", sentAt: bench.clock.monotonic() } });
     await settle();

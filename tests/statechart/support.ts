@@ -145,6 +145,7 @@ export function view(change: Partial<View> = {}): View {
     cacheTtlMs: 300_000,
     massAbsent: false,
     massAbsence: false,
+    massAbsenceOverAt: Number.NEGATIVE_INFINITY,
     crowded: false,
     roundAt: NOW,
     ...change,

@@ -4,7 +4,8 @@
  * @module
  */
 import { StepError } from "../../statechart/step_error.ts";
-import { type EffectFunction, lookUp, readById } from "./env.ts";
+import { isRemovalAsked } from "../../statechart/facts.ts";
+import { type EffectEnv, type EffectFunction, lookUp, readById } from "./env.ts";
 import type { Lane } from "../scheduler.ts";
 import type { Knowledge } from "../../statechart/knowledge.ts";
 
@@ -41,11 +42,11 @@ export const confirm: EffectFunction = async (env, { knowledge }, signal) => {
   return { observation, lookup: await lookUp(env, knowledge.object.metadata.uid, lane, signal) };
 };
 
-function absent(env: Parameters<EffectFunction>[0], k: Knowledge): void {
+/** Counts an absence, that of a CR being deleted too (rule 12); what we deleted ourselves is none to be counted. */
+export function absent(env: EffectEnv, k: Knowledge): void {
   env.requestAccount();
-  // What we deleted ourselves is no absence to be counted (rule 12).
-  if (k.removals[idOf(k)] !== undefined) return;
-  if (k.object.metadata.deletionTimestamp === undefined) env.noteAbsent(k.object.metadata.uid);
+  if (isRemovalAsked(k, idOf(k))) return;
+  env.noteAbsent(k.object.metadata.uid);
   env.requestRound();
 }
 

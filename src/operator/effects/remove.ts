@@ -21,6 +21,7 @@ import {
   SupersededError,
 } from "./env.ts";
 import { emit } from "./announce.ts";
+import { absent } from "./reads.ts";
 
 /** Deletes one database of a CR that is being deleted (rules 9 and 13). */
 export const remove: EffectFunction = async (env, { knowledge, decision, latest }, signal) => {
@@ -43,6 +44,10 @@ export const remove: EffectFunction = async (env, { knowledge, decision, latest 
       lookup: { ...lookup, found: lookup.found.map((d) => d.id === id ? seen.database : d) },
     };
   };
+  if (id === recordedId) {
+    if (observation.kind === "absent") absent(env, knowledge);
+    else env.notePresent(object.metadata.uid);
+  }
   if (observation.kind === "absent") {
     // Of a duplicate only a new lookup can tell; forgetting the old one asks for it.
     return id === recordedId

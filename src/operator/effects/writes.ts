@@ -7,7 +7,7 @@ import { addFinalizer, patchStatus, removeFinalizer, type StatusChange } from ".
 import type { JsonPatchOperation } from "../../kube/port.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
 import { quote } from "../../statechart/drift.ts";
-import { incarnationOf, isAdopted } from "../../statechart/facts.ts";
+import { incarnationOf, isAdopted, isRemovalAsked } from "../../statechart/facts.ts";
 import { isNew, type Learned } from "../../statechart/knowledge.ts";
 import { recordedStatus } from "../../statechart/recorded.ts";
 import { statusOf, type TimelessStatus, withTimes } from "../../statechart/status.ts";
@@ -76,13 +76,14 @@ export const reincarnate: EffectFunction = async (env, { decision, latest }, sig
   const k = latest();
   const { object } = k;
   const lost = object.status?.providerId;
-  const failed = lost !== undefined && k.removals[lost] !== undefined;
+  const failed = lost !== undefined && isRemovalAsked(k, lost);
   const change: StatusChange = {
     state: "Pending",
     incarnation: incarnationOf(object) + 1,
     providerId: undefined,
     endpoint: undefined,
     providerState: undefined,
+    removing: undefined,
     observed: undefined,
     repair: undefined,
     conditions: withTimes(object.status, statusOf(k, decision).conditions, timestamp(env.clock)),
