@@ -4,6 +4,7 @@
  * @module
  */
 import { parseRule } from "../schema/cel.ts";
+import { compiled } from "../schema/validate.ts";
 import { type FieldError, forbiddenValue, invalidValue, requiredValue } from "../status.ts";
 import { isObject, type Schema, type ValidationRule } from "../types.ts";
 
@@ -50,14 +51,10 @@ export function schemaErrors(schema: Schema, path: string, root = true): FieldEr
     errors.push(requiredValue(`${path}.items`, "must be specified"));
   }
   if (schema.items !== undefined) errors.push(...schemaErrors(schema.items, `${path}.items`, false));
-  if (schema.pattern !== undefined && /\(\?[=!<]/.test(schema.pattern)) {
-    errors.push(
-      invalidValue(
-        `${path}.pattern`,
-        schema.pattern,
-        `must be a valid regular expression, but isn't: error parsing regexp: invalid or unsupported Perl syntax`,
-      ),
-    );
+  const bad = schema.pattern === undefined ? undefined : patternError(schema.pattern);
+  if (bad !== undefined) {
+    const detail = `must be a valid regular expression, but isn't: error parsing regexp: ${bad}`;
+    errors.push(invalidValue(`${path}.pattern`, schema.pattern, detail));
   }
   for (const [key, property] of Object.entries(schema.properties ?? {})) {
     if (root && (key === "metadata" || key === "apiVersion" || key === "kind")) continue;
@@ -77,6 +74,16 @@ export function schemaErrors(schema: Schema, path: string, root = true): FieldEr
     errors.push(...ruleErrors(rule, `${path}.x-kubernetes-validations[${i}]`));
   });
   return errors;
+}
+
+function patternError(pattern: string): string | undefined {
+  if (/\(\?(=|!|<=|<!)/.test(pattern)) return "invalid or unsupported Perl syntax"; // RE2 has no lookarounds
+  try {
+    compiled(pattern);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 function ruleErrors(rule: ValidationRule, path: string): FieldError[] {

@@ -6,7 +6,6 @@
  */
 import { type FieldError, invalidValue, requiredValue, tooLong, unsupportedValue } from "../status.ts";
 import { isObject, type Json, jsonEqual, type JsonObject, type Schema } from "../types.ts";
-import { byteLength } from "../names.ts";
 import { formatFits } from "./formats.ts";
 
 /** Where a rule or a value sits; the root is `<nil>` in messages. */
@@ -112,10 +111,17 @@ function checkString(value: string, schema: Schema, path: string, errors: FieldE
 
 const patterns = new Map<string, RegExp>();
 
-/** A pattern of the schema, compiled once. */
+/** A pattern of the schema, compiled once; throws where JavaScript cannot read it in either of its syntaxes. */
 export function compiled(pattern: string): RegExp {
   let regExp = patterns.get(pattern);
-  if (regExp === undefined) patterns.set(pattern, regExp = new RegExp(pattern, "u"));
+  if (regExp === undefined) {
+    try {
+      regExp = new RegExp(pattern, "u");
+    } catch {
+      regExp = new RegExp(pattern); // RE2 allows escapes that the stricter syntax refuses
+    }
+    patterns.set(pattern, regExp);
+  }
   return regExp;
 }
 
@@ -235,9 +241,4 @@ function checkObject(
       errors.push(...validate(item, property, child(key), old?.[key]));
     }
   }
-}
-
-/** Bytes of an object as JSON, for the store's limit. */
-export function jsonBytes(text: string): number {
-  return byteLength(text);
 }
