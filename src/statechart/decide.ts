@@ -13,7 +13,7 @@ import { type Decision, isEffect } from "./decision.ts";
 import { accountDiffers, belongsToOther, ownership, presentDatabase, specOf, specProblem } from "./facts.ts";
 import { hasFinalizer, isNew, type Knowledge } from "./knowledge.ts";
 import { statusDiffers, statusOf } from "./status.ts";
-import { failureVerdict, no, readiness, unknown } from "./verdicts.ts";
+import { failureVerdict, no, normalise, readiness, unknown } from "./verdicts.ts";
 import type { View } from "./view.ts";
 import { quote } from "./drift.ts";
 import type { TopState } from "./vocabulary.ts";
@@ -58,7 +58,7 @@ export function plan(k: Knowledge, view: View): Decision {
   if (view.provider === undefined) {
     const verdict = unknown(
       "ProviderUnavailable",
-      `The provider has not said what it is yet: ${view.providerError ?? "no answer so far"}`,
+      `The provider has not said what it is yet: ${normalise(view.providerError ?? "no answer so far")}`,
     );
     const quiet = view.providerError === undefined; // asked a moment ago: a restart alone is no news (S5)
     return { ...resting(k), step: "idle", ready: readiness(k, view, verdict), synced: verdict, quiet };

@@ -24,7 +24,7 @@ import {
   transitionalPollMs,
 } from "./facts.ts";
 import { type ExternalState, hasFinalizer, type Knowledge } from "./knowledge.ts";
-import { no, readiness, unknown } from "./verdicts.ts";
+import { no, normalise, readiness, unknown } from "./verdicts.ts";
 import { ACCOUNT_WAIT_MS, type View } from "./view.ts";
 
 /** Time between two lookups or confirmations while one waits for an absence to settle, in milliseconds. */
@@ -65,7 +65,7 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
   if (view.provider === undefined) {
     const verdict = unknown(
       "ProviderUnavailable",
-      `Deletion waits for the provider: ${view.providerError ?? "no answer so far"}`,
+      `Deletion waits for the provider: ${normalise(view.providerError ?? "no answer so far")}`,
     );
     const quiet = view.providerError === undefined; // asked a moment ago: a restart alone is no news (S5)
     return { ...said, step: "idle", ready: verdict, synced: verdict, quiet };
@@ -170,9 +170,10 @@ function remove(k: Knowledge, view: View, said: Said, release: Release): Decisio
   if (id !== undefined && !isAccountConfirmed(k, view, absentAt)) {
     const unheard = view.providerError ??
       (view.provider?.account === undefined ? "it tells none" : undefined);
-    const verdict = unheard === undefined
-      ? said.synced
-      : unknown("ProviderUnavailable", `Deletion waits until the provider tells its account: ${unheard}`);
+    const verdict = unheard === undefined ? said.synced : unknown(
+      "ProviderUnavailable",
+      `Deletion waits until the provider tells its account: ${normalise(unheard)}`,
+    );
     return { ...said, step: "wait", waitMs: ACCOUNT_WAIT_MS, ready: verdict, synced: verdict };
   }
   return release("deleted");

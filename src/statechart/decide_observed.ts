@@ -18,7 +18,7 @@ import {
 } from "./facts.ts";
 import { type ExternalState, type Knowledge, reconcileDue } from "./knowledge.ts";
 import { permitted } from "./repair.ts";
-import { isUnread, lastReady, no, readiness, unknown, UNREAD_PERIODS } from "./verdicts.ts";
+import { isUnread, lastReady, no, normalise, readiness, unknown, UNREAD_PERIODS } from "./verdicts.ts";
 import type { View } from "./view.ts";
 import type { Reason, TopState } from "./vocabulary.ts";
 
@@ -203,7 +203,7 @@ function unreadable(k: Knowledge, view: View): Decision["synced"] | undefined {
     : errorClass === "unauthorised"
     ? "Unauthorised"
     : "Unreadable";
-  return unknown(reason, `The provider cannot be read: ${message}`);
+  return unknown(reason, `The provider cannot be read: ${normalise(message)}`);
 }
 
 function observe(k: Knowledge, view: View, state: TopState): Decision {

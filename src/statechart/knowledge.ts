@@ -126,6 +126,8 @@ export interface Learned {
     readonly at: number;
     readonly code?: string | undefined;
   } | undefined;
+  /** An adoption's tags were, or may have been, written on a database whose id is not recorded yet (rule 18). */
+  readonly tagged?: { readonly at: number } | undefined;
   /** A modify was sent: how it ended. */
   readonly modify?: { readonly outcome: "answered" | "unknown"; readonly at: number } | undefined;
   readonly repair?: readonly Repair[] | undefined;

@@ -42,6 +42,8 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
       next.unknownSince = facts.create.at;
     }
   }
+  // As after a create of unknown outcome: only a lookup past the settle window can tell that nothing is ours.
+  if (facts.tagged !== undefined) next.unknownSince = facts.tagged.at;
   if (facts.observation !== undefined) {
     const answer = facts.create ?? facts.modify;
     learnObservation(next, facts.observation, now, answer !== undefined);

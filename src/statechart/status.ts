@@ -10,7 +10,7 @@ import { driftOf } from "./drift.ts";
 import { isRefreshDue, presentDatabase, specProblem } from "./facts.ts";
 import type { Knowledge } from "./knowledge.ts";
 import { pendingRepairs } from "./repair.ts";
-import { normalise } from "./verdicts.ts";
+import { oneLine } from "./verdicts.ts";
 
 /** A condition without its time. */
 export type TimelessCondition = Omit<Condition, "lastTransitionTime">;
@@ -76,7 +76,7 @@ function condition(type: string, verdict: Verdict, generation: number): Timeless
     type,
     status: verdict.status,
     reason: verdict.reason,
-    message: normalise(verdict.message),
+    message: oneLine(verdict.message),
     observedGeneration: generation,
   };
 }

@@ -113,7 +113,8 @@ export function failureReason(failure: Failure): Reason {
 export function failureVerdict(failure: Failure): Verdict {
   const reason = failureReason(failure);
   const what = EFFECT_WORDS[failure.effect];
-  const told = normalise(failure.message);
+  // Our own words hold UIDs that the reader needs (rule 18); a provider's hold what differs from try to try.
+  const told = failure.errorClass === "taken" ? oneLine(failure.message) : normalise(failure.message);
   // The error names its own action; where that is the effect itself it is said once.
   const why = told.startsWith(`${what}: `) ? told.slice(what.length + 2) : told;
   const hint = reason === "DeletionProtected"
@@ -127,19 +128,23 @@ export function failureVerdict(failure: Failure): Verdict {
     : no(reason, message);
 }
 
+/** Takes out of a message what would break a line, and cuts it. */
+export function oneLine(message: string): string {
+  // deno-lint-ignore no-control-regex
+  return message.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ").slice(0, 512);
+}
+
 /**
- * Takes out of a message what differs from try to try (request ids, times, durations), so that a status is
+ * Takes out of a provider's message what differs from try to try (request ids, times, durations), so that a status is
  * rewritten only when its meaning changes (L4), and what would break a line.
  */
 export function normalise(message: string): string {
-  return message
+  const lasting = message
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi, "…")
     .replace(/\b\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)\b/g, "…")
     .replace(/\b(request[ -]?id)\b["':= ]*[\w-]+/gi, "$1 …")
-    .replace(/\b(in|after|within) \d+(\.\d+)? ?(ms|s|seconds?)\b/gi, "$1 …")
-    // deno-lint-ignore no-control-regex
-    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ")
-    .slice(0, 512);
+    .replace(/\b(in|after|within) \d+(\.\d+)? ?(ms|s|seconds?)\b/gi, "$1 …");
+  return oneLine(lasting);
 }
 
 /** `db-1 ("orders")`: an external database for people. */

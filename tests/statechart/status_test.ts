@@ -6,7 +6,7 @@ import type { Failure } from "../../src/statechart/knowledge.ts";
 import { recordedStatus } from "../../src/statechart/recorded.ts";
 import { statusDiffers, statusOf, withTimes } from "../../src/statechart/status.ts";
 import { failureReason, failureVerdict, normalise } from "../../src/statechart/verdicts.ts";
-import { condition, cr, db, inStep, known, NOW, seen, view } from "./support.ts";
+import { condition, cr, db, inStep, known, NOW, seen, UID, view } from "./support.ts";
 
 const ok = { status: "True", reason: "Available", message: "as before" } as const;
 const decision = (change: Partial<Decision> = {}): Decision => ({
@@ -160,6 +160,15 @@ Deno.test("rule 6: the write that records an id says all that is known, in one",
   ]);
   const unnamed = recordedStatus(k, db(), view({ provider: { ...view().provider!, account: undefined } }));
   assertEquals(unnamed.status.account, undefined);
+});
+
+Deno.test("rule 16: a UID that the reader is to copy stands in the condition, and no line is broken", () => {
+  const message = `annotate it with ${ANNOTATION.abandon}=${UID}\nor wait`;
+  const status = statusOf(
+    known(withId()),
+    decision({ synced: { status: "False", reason: "Conflict", message } }),
+  );
+  assertEquals(status.conditions[1]?.message, `annotate it with ${ANNOTATION.abandon}=${UID} or wait`);
 });
 
 Deno.test("L4: what differs from try to try is taken out of a message, and what would break a line", () => {
