@@ -45,18 +45,27 @@ async function dispatch(invocation: Exclude<Invocation, { command: "usage" }>): 
     case "start": {
       const { runStart } = await import("./start.ts");
       const log = logger(invocation.options);
-      return await untilSignal((signal) => runStart(invocation.options, { ...AMBIENT, log, signal }));
+      return await untilSignal(
+        AMBIENT.clock,
+        (signal) => runStart(invocation.options, { ...AMBIENT, log, signal }),
+      );
     }
     case "demo": {
       const { runDemo } = await import("./demo.ts");
       const log = logger(invocation.options);
       const say = (text: string) => print(Deno.stdout, text);
-      return await untilSignal((signal) => runDemo(invocation.options, { ...AMBIENT, log, signal, say }));
+      return await untilSignal(
+        AMBIENT.clock,
+        (signal) => runDemo(invocation.options, { ...AMBIENT, log, signal, say }),
+      );
     }
     case "cloud": {
       const { runCloud } = await import("./cloud.ts");
       const log = logger({ logFormat: "text", logLevel: "info" });
-      return await untilSignal((signal) => runCloud(invocation.options, { ...AMBIENT, log, signal }));
+      return await untilSignal(
+        AMBIENT.clock,
+        (signal) => runCloud(invocation.options, { ...AMBIENT, log, signal }),
+      );
     }
   }
 }

@@ -4,19 +4,36 @@
  * @module
  */
 
+import type { Clock } from "../core/clock.ts";
+
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+/**
+ * A signal that comes again within this time, in milliseconds, is the same one: in a terminal Ctrl-C reaches this process
+ * and the task runner above it, which passes it on.
+ */
+const ECHO_MS = 1_000;
 
 /** Exit code after a second signal: 128 + SIGINT. */
 const EXIT_AT_ONCE = 130;
 
 /**
  * Runs `work` with a signal that aborts at the first SIGINT or SIGTERM; the work then drains and resolves. A second
- * one ends the process at once, for whoever does not want to wait.
+ * one, a second or more later, ends the process at once, for whoever does not want to wait.
  */
-export async function untilSignal(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+export async function untilSignal(
+  clock: Clock,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
   const stop = new AbortController();
+  let askedAt = Number.NEGATIVE_INFINITY;
   const onSignal = () => {
-    if (stop.signal.aborted) Deno.exit(EXIT_AT_ONCE);
+    const now = clock.monotonic();
+    if (stop.signal.aborted) {
+      if (now - askedAt > ECHO_MS) Deno.exit(EXIT_AT_ONCE);
+      return;
+    }
+    askedAt = now;
     stop.abort(new DOMException("The process was asked to stop", "AbortError"));
   };
   for (const name of SIGNALS) Deno.addSignalListener(name, onSignal);

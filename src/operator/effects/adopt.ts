@@ -6,10 +6,10 @@
 import { ANNOTATION, TAG } from "../../api/constants.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
 import { KubeError } from "../../kube/port.ts";
-import type { Database } from "../../providers/port.ts";
+import { type Database, ProviderError } from "../../providers/port.ts";
 import { quote } from "../../statechart/drift.ts";
 import { specOf } from "../../statechart/facts.ts";
-import type { Learned } from "../../statechart/knowledge.ts";
+import type { Knowledge, Learned, Observation } from "../../statechart/knowledge.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import {
   type EffectEnv,
@@ -41,21 +41,58 @@ export const adopt: EffectFunction = async (env, { knowledge, latest }, signal) 
         learned: { object },
       });
     }
-    const tags = { ...tagsOf(object, env.clusterId()), [TAG.retained]: null };
-    try {
-      await env.gateway.modify(id, { tags }, "create", signal, stillWanted(latest, "adoption"));
-    } catch (error) {
-      if (error instanceof SupersededError) return { object: latest().object };
-      throw stepError(error, { object });
-    }
+    return await tag(env, object, id, latest, signal);
   }
-  const observation = await readById(env, id, "create", signal);
-  if (observation.kind === "absent") throw missing(id, { object });
-  if (observation.database.tags[TAG.uid] !== object.metadata.uid) {
-    throw taken(id, observation.database, { object });
-  }
-  return { object, observation };
+  return await verify(env, object, id, { object }, signal);
 };
+
+/** Writes the tags. From here on a database may carry our UID that is not recorded: a deletion must look for it. */
+async function tag(
+  env: EffectEnv,
+  object: ExternalDatabase,
+  id: string,
+  latest: () => Knowledge,
+  signal: AbortSignal,
+): Promise<Learned> {
+  const tags = { ...tagsOf(object, env.clusterId()), [TAG.retained]: null };
+  let at: number;
+  try {
+    ({ answeredAt: at } = await env.gateway.modify(
+      id,
+      { tags },
+      "create",
+      signal,
+      stillWanted(latest, "adoption"),
+    ));
+  } catch (error) {
+    if (error instanceof SupersededError) return { object: latest().object };
+    const lost = error instanceof ProviderError && error.errorClass === "unknown";
+    throw stepError(error, lost ? { object, tagged: { at: env.clock.monotonic() } } : { object });
+  }
+  return await verify(env, object, id, { object, tagged: { at } }, signal);
+}
+
+/** Reads the database again; another may have written its tags over ours. */
+async function verify(
+  env: EffectEnv,
+  object: ExternalDatabase,
+  id: string,
+  learned: Learned,
+  signal: AbortSignal,
+): Promise<Learned> {
+  let observation: Observation;
+  try {
+    observation = await readById(env, id, "create", signal);
+  } catch (error) {
+    if (!(error instanceof StepError)) throw error;
+    throw new StepError(error.errorClass, error.message, { ...error, learned, cause: error });
+  }
+  if (observation.kind === "absent") throw missing(id, learned);
+  if (observation.database.tags[TAG.uid] !== object.metadata.uid) {
+    throw taken(id, observation.database, learned);
+  }
+  return { ...learned, observation };
+}
 
 async function read(
   env: EffectEnv,
