@@ -61,9 +61,12 @@ function afterDying(k: Knowledge, view: View, dying: ExternalState): Decision {
   return lookUpEvery(k, view, Math.max(LOOKUP_AGAIN_MS, transitionalPollMs(k, view)), verdict);
 }
 
+/** Answers that speak of our token: what it made shows within the settle window, or is gone for good. */
+const ABOUT_TOKEN: ReadonlySet<string> = new Set(["TokenUsed", "IdempotencyMismatch"]);
+
 /**
- * The provider says that our create is known already (rule 4): look up until it shows. A used-up token whose
- * database stays unseen past the settle window was lost; only a new incarnation can bring another.
+ * The provider says that our create is known already (rule 4): look up until it shows. A token whose database stays
+ * unseen past the settle window has lost it; only a new incarnation can bring another.
  */
 function afterExists(k: Knowledge, view: View, code: string): Decision {
   const verdict = no(
@@ -71,7 +74,7 @@ function afterExists(k: Knowledge, view: View, code: string): Decision {
     `The provider answered ${quote(code)}, but no database carries this resource's UID yet; looking for it`,
   );
   const lookup = k.lookup;
-  if (code === "TokenUsed" && lookup !== undefined && lookup.sentAt >= settledAt(k, view)) {
+  if (ABOUT_TOKEN.has(code) && lookup !== undefined && lookup.sentAt >= settledAt(k, view)) {
     return { state: "Pending", step: "reincarnate", ready: verdict, synced: verdict };
   }
   const quick = view.now < settledAt(k, view) + LOOKUP_AGAIN_MS * 2;

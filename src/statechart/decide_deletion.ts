@@ -86,8 +86,7 @@ type Said = Pick<Decision, "state" | "ready" | "synced">;
 type Release = (cause: ReleaseCause) => Decision;
 
 function neverCreated(k: Knowledge): boolean {
-  return k.object.status?.providerId === undefined && k.bornHere && k.unknownSince === undefined &&
-    k.observation === undefined && k.createExists === undefined;
+  return k.bornHere && !k.mayExist && k.unknownSince === undefined && k.observation === undefined;
 }
 
 /** Retain: an unknown create is resolved first, then what was found is tagged, then the finalizer goes (rule 16). */

@@ -60,6 +60,8 @@ export interface Knowledge {
   readonly untouched: boolean;
   /** The finalizer was written by this process on a new CR and no create was sent since (rule 3). */
   readonly provenNew: boolean;
+  /** A database was recorded, or a create of ours was not refused by a definite answer (rule 15). */
+  readonly mayExist: boolean;
   /** End of the last create of unknown outcome in this process (rule 5), monotonic milliseconds. */
   readonly unknownSince?: number | undefined;
   /** A create was answered with "exists": the code (rule 4). */
@@ -118,6 +120,8 @@ export interface Learned {
   readonly object?: ExternalDatabase | undefined;
   readonly gone?: true | undefined;
   readonly finalizerWrittenOnNew?: true | undefined;
+  /** Another process wrote the finalizer before we could: it may be creating (rule 5). */
+  readonly finalizerOfAnother?: true | undefined;
   readonly observation?: Observation | undefined;
   readonly lookup?: Lookup | undefined;
   /** A create was sent: how it ended, and when (monotonic milliseconds). */
@@ -168,6 +172,7 @@ export function initialKnowledge(
     bornHere: kept.bornHere ?? isNew(object),
     untouched: kept.bornHere === undefined && isNew(object),
     provenNew: false,
+    mayExist: object.status?.providerId !== undefined,
     unknownSince: kept.unknownSince,
     observation: kept.observation,
     mutatedAt: kept.mutatedAt ?? Number.NEGATIVE_INFINITY,

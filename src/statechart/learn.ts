@@ -35,9 +35,14 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   if (facts.object !== undefined) learnObject(next, facts.object, now);
   if (facts.gone) next.gone = true;
   if (facts.finalizerWrittenOnNew && k.untouched) next.provenNew = true;
+  if (facts.finalizerOfAnother) {
+    next.bornHere = next.untouched = false;
+    next.unknownSince = now;
+  }
   if (facts.create !== undefined) {
     next.provenNew = next.untouched = false;
     next.createExists = facts.create.outcome === "exists" ? facts.create.code ?? "exists" : undefined;
+    if (facts.create.outcome !== "refused") next.mayExist = true;
     if (facts.create.outcome === "unknown" || facts.create.outcome === "exists") {
       next.unknownSince = facts.create.at;
     }
@@ -102,7 +107,9 @@ function learnObject(next: Draft, object: ExternalDatabase, now: number): void {
   if (asked !== before.metadata.annotations?.[ANNOTATION.reconcile] && reconcileDue(object)) {
     next.refreshSince = now;
   }
-  if (before.status?.incarnation !== object.status?.incarnation) forgetDatabase(next, object);
+  // Raised, not merely gone: a status that was wiped leaves the database that we know (A4).
+  if ((object.status?.incarnation ?? 1) > (before.status?.incarnation ?? 1)) forgetDatabase(next, object);
+  if (object.status?.providerId !== undefined) next.mayExist = true;
   // One that lost finalizer and status looks new and is not (A4).
   if (isNew(object) && !isNew(before)) next.provenNew = next.untouched = false;
   // A finalizer alone may be our own write, which the watch brought before its answer came.

@@ -601,3 +601,53 @@ Deno.test("S5: a restart costs the resources that are in step no write", () =>
     assertEquals(world.cluster.writes.length, written);
     assertEquals(world.cloud.ledger.mutatingCalls().length, 20);
   }));
+
+Deno.test("S1: two processes that overlap without a lease make one database of a new resource", async () => {
+  for (const readLagMs of [0, 5_000]) {
+    for (let apart = 0; apart <= 160; apart += 20) {
+      await inWorld({ clientTokens: false, readLagMs, latencyMs: 100 }, async (world) => {
+        world.cluster.latencyMs = 40;
+        world.start();
+        await world.run(100_000);
+        world.cluster.create("default", "first");
+        await world.run(apart);
+        world.start();
+        await world.run(apart);
+        world.cluster.create("default", "second");
+        await world.available("first", "second");
+        await world.run(60_000);
+        assertEquals(world.cloud.ledger.createEffects().length, 2, `${apart} ms apart`);
+        world.assertSafe();
+      });
+    }
+  }
+});
+
+Deno.test("A4, S1: a status that is wiped a second after the create, while lists lag, brings no second database", async () => {
+  for (const wipeMs of [100, 1_000, 8_000]) {
+    await inWorld({ clientTokens: false, readLagMs: 20_000, provisionMs: 500 }, async (world) => {
+      world.start();
+      await world.run(60_000);
+      world.cluster.create("default", "orders");
+      await world.run(wipeMs);
+      world.cluster.setStatus("default", "orders", {});
+      await assertOneLife(world, `wiped after ${wipeMs} ms`);
+    });
+  }
+});
+
+Deno.test("L1: an edited spec whose token made a database that is gone gets a new one", () =>
+  inWorld({ readLagMs: 5_000 }, async (world) => {
+    const first = world.start();
+    world.cloud.faults.loseAnswer("create");
+    world.cluster.create("default", "orders");
+    await world.run(200);
+    first.crash();
+    world.cloud.remove(world.cloud.databases()[0]!.id);
+    world.cluster.edit("default", "orders", { sizeGb: 50 });
+    world.start();
+    await world.available("orders");
+    assertEquals(world.get("orders")?.status?.incarnation, 2);
+    assertEquals(world.cloud.databases().map((d) => d.sizeGb), [50]);
+    assertWithin(world, { writes: 12, calls: 80, mutations: 6 });
+  }));

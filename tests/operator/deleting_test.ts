@@ -888,3 +888,18 @@ Deno.test("Rule 12: databases that a lagging list does not show yet are no mass 
     world.assertSafe();
     assertEquals(world.cloud.ledger.createEffects().length, 11);
   }));
+
+Deno.test("A4, S4: a status that is wiped while the database is being deleted releases nothing early", async () => {
+  for (const wipeMs of [0, 100, 1_000, 4_900]) {
+    await inDeletion({ deleteMs: 5_000 }, async (world) => {
+      world.start();
+      world.cluster.create("default", "orders");
+      await world.available("orders");
+      world.cluster.delete("default", "orders");
+      await world.run(wipeMs);
+      world.cluster.setStatus("default", "orders", {});
+      await gone(world);
+      await assertNothingLeft(world, `wiped after ${wipeMs} ms`);
+    });
+  }
+});

@@ -247,12 +247,16 @@ table("creation", {
   },
   "rule 4: and again, slowly": {
     k: known(cr(), {
-      createExists: "IdempotencyMismatch",
+      createExists: "AlreadyExists",
       unknownSince: NOW - 60_000,
       lookup: lookup([], 1_000),
     }),
     is: "Pending/wait",
     waitMs: 59_000,
+  },
+  "rule 4: a token of another spec whose database never shows raises the incarnation after the window": {
+    k: known(cr(), { createExists: "IdempotencyMismatch", unknownSince: NOW - 60_000, lookup: lookup([]) }),
+    is: "Pending/reincarnate",
   },
   "rule 4: a used-up token whose database never shows raises the incarnation after the window": {
     k: known(cr(), { createExists: "TokenUsed", unknownSince: NOW - 60_000, lookup: lookup([]) }),

@@ -74,7 +74,9 @@ export function announceRelease(
 ): void {
   const id = object.status?.providerId ?? presentDatabase(k)?.id;
   const { reason, words } = RELEASED[cause];
-  const note = words(id === undefined ? "(none known)" : quote(id));
+  const note = id === undefined && cause === "deleted"
+    ? "No database carries this resource's UID"
+    : words(id === undefined ? "(none known)" : quote(id));
   emit(env, object, { type: cause === "abandon" ? "Warning" : "Normal", reason, action: "Delete", note });
   const left = cause === "retain" || cause === "abandon" || cause === "crdDeleted";
   if (left) env.metrics.released(cause);

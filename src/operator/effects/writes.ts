@@ -8,7 +8,7 @@ import type { JsonPatchOperation } from "../../kube/port.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
 import { quote } from "../../statechart/drift.ts";
 import { incarnationOf, isAdopted, isRemovalAsked } from "../../statechart/facts.ts";
-import { isNew, type Learned } from "../../statechart/knowledge.ts";
+import { hasFinalizer, isNew, type Learned } from "../../statechart/knowledge.ts";
 import { recordedStatus } from "../../statechart/recorded.ts";
 import { statusOf, type TimelessStatus, withTimes } from "../../statechart/status.ts";
 import { StepError } from "../../statechart/step_error.ts";
@@ -26,8 +26,13 @@ export const finalize: EffectFunction = async (env, { latest }, signal) => {
     object,
     signal,
     () => env.cluster.patch(keyOf(object), operations, { signal }),
-  );
-  return wasNew && facts.object !== undefined ? { ...facts, finalizerWrittenOnNew: true } : facts;
+  ).catch((error: unknown) => {
+    const read = error instanceof StepError ? error.learned.object : undefined;
+    if (read === undefined || !hasFinalizer(read)) throw error;
+    return { object: read, finalizerOfAnother: true } as const;
+  });
+  const ours = wasNew && facts.object !== undefined && !("finalizerOfAnother" in facts);
+  return ours ? { ...facts, finalizerWrittenOnNew: true } : facts;
 };
 
 /** Records a database's id, with all else that is known, in one write (rule 6). */
