@@ -145,7 +145,6 @@ const view: fc.Arbitrary<View> = fc.record({
   settleSince: moment,
   massAbsent: fc.boolean(),
   massAbsence: fc.boolean(),
-  accountSince: fc.oneof(moment, fc.constant(-Infinity)),
   massAbsenceOverAt: fc.oneof(moment, fc.constant(-Infinity)),
   crowded: fc.boolean(),
 }).map((v) => ({
