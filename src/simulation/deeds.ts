@@ -1,0 +1,163 @@
+/**
+ * Lets one deed of a plan happen.
+ *
+ * @module
+ */
+import { ANNOTATION, FINALIZER, TAG } from "../api/constants.ts";
+import { KubeError } from "../kube/port.ts";
+import { type FaultRule, REFUSALS } from "../providers/simulated/faults.ts";
+import type { Verb } from "../providers/simulated/types.ts";
+import type { Action, ConsoleChange, Deed } from "./plan.ts";
+import { ACCOUNT, type World } from "./world.ts";
+
+const NAMESPACE = "default";
+const FOREIGN_FINALIZER = "example.com/keep";
+
+/** Does it; what the API server refuses stays undone. */
+export function perform(world: World, action: Action): void {
+  const { at: _at, ...deed } = action;
+  world.observer.say("fate", JSON.stringify(deed));
+  try {
+    act(world, deed as Deed);
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    world.observer.say("fate", `refused: ${error.message}`);
+  }
+}
+
+function act(world: World, deed: Deed): void {
+  const { store, kube, cloud, clock } = world;
+  const key = { namespace: NAMESPACE, name: "name" in deed ? deed.name : "" };
+  if (world.calm && !("name" in deed)) return;
+  switch (deed.do) {
+    case "create":
+      store.create(key, deed.spec, deed.foreignFinalizer ? [FOREIGN_FINALIZER] : []);
+      return;
+    case "edit":
+      store.edit(key, deed.change);
+      return;
+    case "delete":
+      store.delete(key);
+      return;
+    case "annotate":
+      store.annotate(key, { [deed.key]: deed.value });
+      return;
+    case "abandon":
+      store.annotate(key, { [ANNOTATION.abandon]: store.get(key).metadata.uid });
+      return;
+    case "label":
+      store.meta(key, { labels: { rev: deed.value } });
+      return;
+    case "stripFinalizers": {
+      const left = (store.get(key).metadata.finalizers ?? []).filter((f) => f !== FINALIZER);
+      store.meta(key, { finalizers: left });
+      return;
+    }
+    case "stripStatus":
+      store.setStatus(key, {});
+      return;
+    case "adopt": {
+      const free = cloud.databases(cloud.settings.account).filter((d) => d.state === "Available");
+      const chosen = free[deed.nth % Math.max(1, free.length)];
+      if (chosen !== undefined) store.create(key, { ...deed.spec, providerId: chosen.id });
+      return;
+    }
+    case "breakWatches":
+      return kube.breakWatches();
+    case "silenceWatches":
+      return kube.silenceWatches();
+    case "compact":
+      store.compact();
+      return kube.breakWatches();
+    case "kubeOutage":
+      kube.outage = deed.kind;
+      kube.breakWatches();
+      clock.setTimeout(() => kube.outage = undefined, deed.ms);
+      return;
+    case "deleteCrd":
+      store.deleteCrd();
+      return;
+    case "installCrd":
+      store.installCrd();
+      return;
+    case "crash":
+      world.process(deed.nth)?.crash("killed");
+      return;
+    case "freeze": {
+      const frozen = world.process(deed.nth);
+      frozen?.clock.freeze();
+      clock.setTimeout(() => frozen?.clock.wake(), deed.ms);
+      return;
+    }
+    case "stop":
+      world.process(deed.nth)?.stop();
+      return;
+    case "skew": {
+      const process = world.process(deed.nth);
+      if (process !== undefined) process.clock.skewMs += deed.ms;
+      return;
+    }
+    case "cloudOutage":
+      cloud.faults.add(outage(deed));
+      return;
+    case "switchAccount":
+      if (!cloud.settings.describesItself) return; // nobody could tell
+      cloud.configure({ account: "another" });
+      world.observer.accountSwitched();
+      clock.setTimeout(() => {
+        if (cloud.settings.account === ACCOUNT) return;
+        cloud.configure({ account: ACCOUNT });
+        world.observer.accountSwitched();
+      }, deed.ms);
+      return;
+    case "console":
+      return console(world, deed.nth, deed.change);
+    case "vanish": {
+      const all = cloud.databases();
+      const chosen = all[deed.nth % Math.max(1, all.length)];
+      if (chosen !== undefined) cloud.remove(chosen.id);
+      return;
+    }
+    case "foreign":
+      cloud.insert({ name: deed.name, tags: { [TAG.crName]: deed.name, owner: "someone" } });
+      return;
+  }
+}
+
+function console(world: World, nth: number, change: ConsoleChange): void {
+  const { cloud } = world;
+  const all = cloud.databases().filter((d) => d.state === "Available");
+  const chosen = all[nth % Math.max(1, all.length)];
+  if (chosen === undefined) return;
+  switch (change.kind) {
+    case "grow":
+      cloud.edit(chosen.id, { sizeGb: chosen.sizeGb + change.by });
+      return;
+    case "shrink":
+      cloud.edit(chosen.id, { sizeGb: Math.max(1, chosen.sizeGb - change.by) });
+      return;
+    case "version":
+      cloud.edit(chosen.id, { version: change.version });
+      return;
+    case "fail":
+      cloud.edit(chosen.id, { state: "Failed" });
+      return;
+    case "protect":
+      cloud.edit(chosen.id, { protected: change.on });
+      return;
+  }
+}
+
+const VERBS: Record<"reads" | "writes" | "lists", readonly Verb[]> = {
+  reads: ["get", "list", "info"],
+  writes: ["create", "modify", "delete"],
+  lists: ["list"],
+};
+
+function outage(deed: Deed & { readonly do: "cloudOutage" }): FaultRule {
+  const verbs = deed.of === "all" ? undefined : VERBS[deed.of];
+  const fault = deed.kind === "lost" || deed.kind === "stall"
+    ? { answer: deed.kind, effect: "done" as const }
+    : { answer: REFUSALS[deed.kind], effect: "none" as const };
+  return { verbs, forMs: deed.ms, fault };
+}

@@ -1,0 +1,128 @@
+/**
+ * What must come once faults have stopped (L1, L2, S5): the world as the specs ask, then silence.
+ *
+ * @module
+ */
+import { ANNOTATION, FINALIZER, TAG } from "../api/constants.ts";
+import type { ExternalDatabase } from "../api/schema.ts";
+import type { CloudRecord } from "../providers/simulated/types.ts";
+import { policiesOf } from "../statechart/facts.ts";
+import type { Safety } from "./safety.ts";
+import { ACCOUNT, type World } from "./world.ts";
+
+/** What of the world is not as it should be, one sentence each. */
+export function unsettled(world: World, safety: Safety): string[] {
+  const problems: string[] = [];
+  const uids = new Set<string>();
+  for (const object of world.store.all()) {
+    uids.add(object.metadata.uid);
+    const problem = object.metadata.deletionTimestamp === undefined
+      ? liveProblem(world, safety, object)
+      : deletionProblem(world, object);
+    if (problem !== undefined) problems.push(`${object.metadata.name}: ${problem}`);
+  }
+  for (const record of world.cloud.databases(ACCOUNT)) {
+    const uid = record.tags[TAG.uid];
+    if (uid === undefined || uids.has(uid) || record.tags[TAG.retained] !== undefined) continue;
+    if (safety.isTainted(uid, "forced", "account", "looksNew", "left")) continue;
+    problems.push(`${record.id} (${record.state}) outlives its CR ${record.tags[TAG.crName]}`);
+  }
+  return problems;
+}
+
+function deletionProblem(world: World, object: ExternalDatabase): string | undefined {
+  if (!object.metadata.finalizers?.includes(FINALIZER)) return undefined;
+  if (object.spec.paused) return undefined; // waits for a person
+  const { status } = object;
+  if (status?.account !== undefined && status.account !== ACCOUNT) return undefined; // so does this: Conflict
+  const record = world.cloud.get(status?.providerId ?? "");
+  if (record !== undefined && record.tags[TAG.uid] !== object.metadata.uid) return undefined; // and this
+  return `is still being deleted: ${words(object, "Synced")}`;
+}
+
+function liveProblem(world: World, safety: Safety, object: ExternalDatabase): string | undefined {
+  const { spec, status, metadata } = object;
+  if (!metadata.finalizers?.includes(FINALIZER)) return spec.paused ? undefined : "has no finalizer";
+  if (status?.observedGeneration !== metadata.generation) {
+    return `observedGeneration ${status?.observedGeneration}, not ${metadata.generation}: ${words(object, "Synced")}`;
+  }
+  if (spec.paused) return reasonIs(object, "Paused");
+  if (status.account !== undefined && status.account !== ACCOUNT) return reasonIs(object, "Conflict");
+  if (status.providerId === undefined) {
+    if (spec.providerId !== undefined) return adoptionProblem(world, object);
+    return `has no database: ${words(object, "Synced")}`;
+  }
+  const record = world.cloud.get(status.providerId);
+  if (record === undefined || record.account !== ACCOUNT) {
+    return policiesOf(object).missing === "Report"
+      ? reasonIs(object, "ExternalMissing", "MassAbsence")
+      : `its database ${status.providerId} is gone: ${words(object, "Synced")}`;
+  }
+  return databaseProblem(safety, object, record);
+}
+
+function databaseProblem(safety: Safety, object: ExternalDatabase, record: CloudRecord): string | undefined {
+  const { spec, status, metadata } = object;
+  if (record.tags[TAG.uid] !== metadata.uid) return reasonIs(object, "Conflict");
+  if (record.state === "Failed") return reasonIs(object, "DatabaseFailed", "ProvisioningFailed");
+  if (record.state !== "Available") return `its database is ${record.state}`;
+  const version = compare(spec.version, record.version);
+  const irreparable = record.engine.toLowerCase() !== spec.engine.toLowerCase() || version === "beyond";
+  const drifted = version === "behind" || record.sizeGb < spec.sizeGb;
+  if (drifted && policiesOf(object).drift === "Report") return reasonIs(object, "DriftReported");
+  if (drifted) {
+    return `differs: ${record.version}, ${record.sizeGb} GiB, not ${spec.version}, ${spec.sizeGb} GiB: ${
+      words(object, "Synced")
+    }`;
+  }
+  if (irreparable) return reasonIs(object, "ImmutableFieldChanged", "DriftNotRepairable");
+  const bad = words(object, "Ready") !== "True/Available" ||
+    (words(object, "Synced") !== "True/Available" &&
+      !(safety.isTainted(metadata.uid, "looksNew", "account") && words(object, "Synced") === "False/Duplicate"));
+  if (bad) return `Ready ${words(object, "Ready")}, Synced ${words(object, "Synced")}`;
+  if (status?.endpoint !== record.endpoint) return `endpoint ${status?.endpoint}, not ${record.endpoint}`;
+  const { observed } = status ?? {};
+  if (observed?.sizeGb !== record.sizeGb || observed.version !== record.version) {
+    return `observed ${JSON.stringify(observed)}, not ${record.version}, ${record.sizeGb} GiB`;
+  }
+  return undefined;
+}
+
+/** An adoption that a person must sort out: its database is gone, or another's. */
+function adoptionProblem(world: World, object: ExternalDatabase): string | undefined {
+  const record = world.cloud.get(object.spec.providerId ?? "");
+  if (record === undefined) return reasonIs(object, "CreateFailed");
+  const owner = record.tags[TAG.uid];
+  if (owner !== undefined && owner !== object.metadata.uid && world.store.byUid(owner) !== undefined) {
+    return reasonIs(object, "Conflict");
+  }
+  if (record.state === "Failed") return undefined; // takes no tags until a person mends it
+  return `does not adopt ${record.id} (${record.state}): ${words(object, "Synced")}`;
+}
+
+/** A person's answer to what waits for one: absences are confirmed. */
+export function confirmAbsences(world: World, value: string): void {
+  for (const object of world.store.all()) {
+    if (!words(object, "Synced").endsWith("/MassAbsence")) continue;
+    world.store.annotate(object.metadata, { [ANNOTATION.confirmAbsence]: value });
+  }
+}
+
+function reasonIs(object: ExternalDatabase, ...reasons: readonly string[]): string | undefined {
+  const said = words(object, "Synced");
+  return reasons.some((r) => said.endsWith(`/${r}`)) ? undefined : `says ${said}, not ${reasons.join(" or ")}`;
+}
+
+function words(object: ExternalDatabase, type: "Ready" | "Synced"): string {
+  const c = object.status?.conditions?.find((c) => c.type === type);
+  return c === undefined ? "none" : `${c.status}/${c.reason}`;
+}
+
+/** A database's version seen from the spec's: what it asks for, behind it, or beyond it for good. */
+function compare(wanted: string, version: string): "in step" | "behind" | "beyond" {
+  if (version === wanted || version.startsWith(`${wanted}.`)) return "in step";
+  const [major = 0, minor = 0] = wanted.split(".").map(Number);
+  const [seenMajor = 0, seenMinor = 0] = version.split(".").map(Number);
+  if (seenMajor !== major) return seenMajor > major ? "beyond" : "behind";
+  return seenMinor >= minor ? "in step" : "behind";
+}

@@ -1,0 +1,75 @@
+/**
+ * A plan: everything that will happen in one world, as plain data, so that it can be printed, replayed and shrunk.
+ *
+ * @module
+ */
+import type { ExternalDatabaseSpec } from "../api/schema.ts";
+import type { CloudSettings } from "../providers/simulated/settings.ts";
+import type { KubeFaults } from "./kube_port.ts";
+import type { Doom } from "./process.ts";
+
+/** What a user, an administrator, the cluster, the cloud or fate does. */
+export type Deed =
+  // Users.
+  | { readonly do: "create"; readonly name: string; readonly spec: ExternalDatabaseSpec; readonly foreignFinalizer?: boolean }
+  | { readonly do: "edit"; readonly name: string; readonly change: Partial<ExternalDatabaseSpec> }
+  | { readonly do: "delete"; readonly name: string }
+  | { readonly do: "annotate"; readonly name: string; readonly key: string; readonly value: string }
+  | { readonly do: "abandon"; readonly name: string }
+  | { readonly do: "label"; readonly name: string; readonly value: string }
+  | { readonly do: "stripFinalizers"; readonly name: string }
+  | { readonly do: "stripStatus"; readonly name: string }
+  | { readonly do: "adopt"; readonly name: string; readonly nth: number; readonly spec: ExternalDatabaseSpec }
+  // The cluster.
+  | { readonly do: "breakWatches" }
+  | { readonly do: "silenceWatches" }
+  | { readonly do: "compact" }
+  | { readonly do: "kubeOutage"; readonly kind: "unavailable" | "unauthorised" | "forbidden"; readonly ms: number }
+  | { readonly do: "deleteCrd" }
+  | { readonly do: "installCrd" }
+  // The operator's processes.
+  | { readonly do: "crash"; readonly nth: number }
+  | { readonly do: "freeze"; readonly nth: number; readonly ms: number }
+  | { readonly do: "stop"; readonly nth: number }
+  | { readonly do: "skew"; readonly nth: number; readonly ms: number }
+  // The cloud.
+  | {
+    readonly do: "cloudOutage";
+    readonly kind: "unavailable" | "internalError" | "throttled" | "unauthenticated" | "forbidden" | "lost" | "stall";
+    readonly ms: number;
+    readonly of: "all" | "reads" | "writes" | "lists";
+  }
+  | { readonly do: "switchAccount"; readonly ms: number }
+  | { readonly do: "console"; readonly nth: number; readonly change: ConsoleChange }
+  | { readonly do: "vanish"; readonly nth: number }
+  | { readonly do: "foreign"; readonly name: string };
+
+/** What a person does to a database at the cloud's console. */
+export type ConsoleChange =
+  | { readonly kind: "grow"; readonly by: number }
+  | { readonly kind: "shrink"; readonly by: number }
+  | { readonly kind: "version"; readonly version: string }
+  | { readonly kind: "fail" }
+  | { readonly kind: "protect"; readonly on: boolean };
+
+/** A deed and its time, in milliseconds after the world's beginning. */
+export type Action = Deed & { readonly at: number };
+
+/** Everything that will happen. */
+export interface Plan {
+  readonly seed: number;
+  /** Two stand by each other under a lease; one runs without. */
+  readonly replicas: 1 | 2;
+  readonly pollMs: number;
+  readonly hibernateAfterMs: number;
+  readonly concurrency: number;
+  readonly cloud: Partial<CloudSettings>;
+  readonly kube: KubeFaults;
+  /** When all faults have ended, in milliseconds after the beginning. */
+  readonly chaosMs: number;
+  /** How long a dead process stays away at most, in milliseconds. */
+  readonly restartMs: number;
+  /** The doom of each process, in order of their birth; the later ones have none. */
+  readonly dooms: readonly (Doom | null)[];
+  readonly actions: readonly Action[];
+}

@@ -1,0 +1,264 @@
+/**
+ * One process of the operator in a simulated world: the whole, unchanged operator over gated ports, so that it can die
+ * before, during and after every call, freeze and wake, lose its lease, or end in order.
+ *
+ * @module
+ */
+import type { Logger } from "../core/log.ts";
+import { noMetrics } from "../core/metrics.ts";
+import type { Cluster, EventRecord, WatchEvent } from "../kube/port.ts";
+import type { Transition } from "../operator/keeper.ts";
+import { createOperator, type Operator, type OperatorDeps } from "../operator/operator.ts";
+import type { CallOptions, DatabaseProvider } from "../providers/port.ts";
+import type { SimulatedCloud } from "../providers/simulated/cloud.ts";
+import { createSimulatedProvider } from "../providers/simulated/provider.ts";
+import type { SimulatedKube } from "./kube_port.ts";
+import { RENEW_DEADLINE_MS, RENEW_MS, type SimulatedLease } from "./lease.ts";
+import { ProcessClock } from "./process_clock.ts";
+import type { Dice } from "./random.ts";
+import type { VirtualClock } from "./virtual_clock.ts";
+
+/** The call at which a process dies. */
+export interface Doom {
+  /** Index of the call, from 0. */
+  readonly call: number;
+  /** Before it is sent, right after, or when its answer arrives. */
+  readonly when: "before" | "sent" | "answered";
+}
+
+/** A mutating call of a process, from the tick that sends it to its answer or time-out. */
+export interface Mutation {
+  readonly verb: "create" | "modify" | "delete";
+  /** The database's id, or the UID that a create is for. */
+  readonly target: string;
+  readonly uid: string | undefined;
+}
+
+/** Who is told of what a process does. */
+export interface ProcessObserver {
+  call(process: SimulatedProcess, what: string): void;
+  answer(process: SimulatedProcess, what: string, outcome: string): void;
+  /** A mutation is sent; the result is called at its end, with the error class if it failed. */
+  mutation(process: SimulatedProcess, mutation: Mutation): (error: unknown) => void;
+  log(process: SimulatedProcess, ...line: Parameters<Logger["log"]>): void;
+  event(process: SimulatedProcess, event: EventRecord): void;
+  transition(process: SimulatedProcess, transition: Transition): void;
+  died(process: SimulatedProcess, why: string): void;
+}
+
+/** What a {@linkcode SimulatedProcess} takes. */
+export interface ProcessOptions {
+  readonly name: string;
+  readonly clock: VirtualClock;
+  readonly kube: SimulatedKube;
+  readonly cloud: SimulatedCloud;
+  readonly lease: SimulatedLease | undefined;
+  readonly dice: Dice;
+  readonly doom: Doom | undefined;
+  readonly skewMs: number;
+  readonly deps: Partial<OperatorDeps>;
+  readonly observer: ProcessObserver;
+}
+
+function never<T>(): Promise<T> {
+  return new Promise(() => {});
+}
+
+/** A process. */
+export class SimulatedProcess {
+  readonly name: string;
+  readonly clock: ProcessClock;
+  readonly operator: Operator;
+  readonly #o: ProcessOptions;
+  readonly #abort = new AbortController();
+  #calls = 0;
+  #dead = false;
+  #working = false;
+  #heldUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ProcessOptions) {
+    this.#o = options;
+    this.name = options.name;
+    this.clock = new ProcessClock(options.clock);
+    this.clock.skewMs = options.skewMs;
+    const { lease, observer, dice } = options;
+    this.operator = createOperator({
+      cluster: this.#cluster(options.kube.port(options.name)),
+      provider: this.#provider(
+        createSimulatedProvider(options.cloud, { clock: this.clock, caller: options.name }),
+      ),
+      recorder: { record: (event) => observer.event(this, event) },
+      clock: this.clock,
+      random: dice,
+      log: { log: (...line) => observer.log(this, ...line) },
+      metrics: noMetrics,
+      onTransition: (transition) => observer.transition(this, transition),
+      ...(lease === undefined ? {} : { fence: () => this.#fence() }),
+      ...options.deps,
+    });
+  }
+
+  get alive(): boolean {
+    return !this.#dead;
+  }
+  /** It holds the lease, where there is one, and works. */
+  get working(): boolean {
+    return this.#working && !this.#dead;
+  }
+  /** Calls made so far, watches not counted. */
+  get calls(): number {
+    return this.#calls;
+  }
+
+  /** Starts it. */
+  start(): void {
+    if (this.#o.lease === undefined) this.#work();
+    else this.#elect();
+  }
+
+  /** Dies at once: nothing is sent, heard or run any more. */
+  crash(why: string): void {
+    if (this.#dead) return;
+    this.#dead = true;
+    this.clock.kill();
+    this.#o.observer.died(this, why);
+  }
+
+  /** Ends as SIGTERM does. */
+  stop(): void {
+    if (this.#dead) return;
+    const ended = () => {
+      if (this.operator.gateway.mutationsInFlight === 0) this.#o.lease?.release(this.name);
+      this.crash("stopped");
+    };
+    this.operator.drain(35_000).then(ended, ended);
+  }
+
+  #work(): void {
+    this.#working = true;
+    this.operator.run(this.#abort.signal).catch((error: unknown) => {
+      this.#o.observer.log(this, "error", "The operator failed", { error: String(error) });
+    });
+  }
+
+  #elect(): void {
+    const { lease, kube, clock: world } = this.#o;
+    const sentAt = this.clock.monotonic();
+    if (kube.outage === undefined && lease?.acquire(this.name, world.monotonic())) {
+      this.#heldUntil = sentAt + RENEW_DEADLINE_MS;
+      if (!this.#working) this.#work();
+    } else if (this.#working && (lease?.holder !== this.name || sentAt >= this.#heldUntil)) {
+      return this.crash("lost its lease"); // it begins anew (H1)
+    }
+    this.clock.setTimeout(() => this.#elect(), RENEW_MS);
+  }
+
+  #fence(): void {
+    if (this.clock.monotonic() >= this.#heldUntil) throw new Error("The lease is not held any more");
+  }
+
+  /** Passes one call on, unless the process is dead or dies of it. */
+  #call<T>(what: string, send: () => Promise<T>): Promise<T> {
+    if (this.#dead) return never();
+    const { doom, observer } = this.#o;
+    const when = doom?.call === this.#calls++ ? doom.when : undefined;
+    observer.call(this, what);
+    if (when === "before") {
+      this.crash(`before ${what}`);
+      return never();
+    }
+    const answer = send();
+    return new Promise<T>((resolve, reject) => {
+      const settle = (outcome: string, fn: () => void) =>
+        this.clock.resume(() => {
+          if (when === "answered") return this.crash(`at the answer of ${what}`);
+          observer.answer(this, what, outcome);
+          fn();
+        });
+      answer.then(
+        (value) => settle("ok", () => resolve(value)),
+        (error: unknown) => settle(String(error), () => reject(error)),
+      );
+      if (when === "sent") this.crash(`after ${what} was sent`);
+    });
+  }
+
+  #cluster(inner: Cluster): Cluster {
+    const call = this.#call.bind(this);
+    return {
+      get: (key, o) => call(`kube get ${key.name}`, () => inner.get(key, o)),
+      list: (request) => call("kube list", () => inner.list(request)),
+      watch: (request) => this.#watch(inner, request),
+      patch: (key, operations, o) =>
+        call(`kube patch ${key.name} ${brief(operations)}`, () => inner.patch(key, operations, o)),
+      patchStatus: (key, operations, o) =>
+        call(`kube patchStatus ${key.name} ${brief(operations)}`, () => inner.patchStatus(key, operations, o)),
+      crdState: (o) => call("kube crdState", () => inner.crdState(o)),
+      clusterId: (o) => call("kube clusterId", () => inner.clusterId(o)),
+    };
+  }
+
+  #watch(inner: Cluster, request: Parameters<Cluster["watch"]>[0]): AsyncIterable<WatchEvent> {
+    const { onOpen } = request;
+    const opened = () => this.clock.resume(() => onOpen?.());
+    const iterator = inner.watch({ ...request, onOpen: opened })[Symbol.asyncIterator]();
+    const next = () =>
+      new Promise<IteratorResult<WatchEvent>>((resolve, reject) => {
+        if (this.#dead) return;
+        iterator.next().then(
+          (result) => this.clock.resume(() => resolve(result)),
+          (error: unknown) => this.clock.resume(() => reject(error)),
+        );
+      });
+    return { [Symbol.asyncIterator]: () => ({ next }) };
+  }
+
+  #provider(inner: DatabaseProvider): DatabaseProvider {
+    const call = this.#call.bind(this);
+    const mutate = <T>(
+      mutation: Mutation,
+      o: CallOptions,
+      send: (o: { readonly beforeSend: () => void }) => Promise<T>,
+    ): Promise<T> => {
+      let end: ((error: unknown) => void) | undefined;
+      const beforeSend = () => {
+        o.beforeSend?.();
+        end = this.#o.observer.mutation(this, mutation);
+      };
+      return call(`cloud ${mutation.verb} ${mutation.target}`, async () => {
+        try {
+          const value = await send({ beforeSend });
+          end?.(undefined);
+          return value;
+        } catch (error) {
+          end?.(error);
+          throw error;
+        }
+      });
+    };
+    return {
+      name: inner.name,
+      info: (o) => call("cloud info", () => inner.info(o)),
+      get: (id, o) => call(`cloud get ${id}`, () => inner.get(id, o)),
+      list: (o) => call(`cloud list ${JSON.stringify(o.tags)}`, () => inner.list(o)),
+      create: (request, o) => {
+        const uid = request.tags["db.my.domain/uid"] ?? "";
+        return mutate({ verb: "create", target: uid, uid }, o, (b) => inner.create(request, { ...o, ...b }));
+      },
+      modify: (id, request, o) =>
+        mutate({ verb: "modify", target: id, uid: undefined }, o, (b) => inner.modify(id, request, { ...o, ...b })),
+      delete: (id, o) =>
+        mutate({ verb: "delete", target: id, uid: undefined }, o, (b) => inner.delete(id, { ...o, ...b })),
+    };
+  }
+}
+
+function brief(operations: readonly { readonly op: string; readonly path: string; readonly value?: unknown }[]): string {
+  return operations.filter((o) => o.op !== "test").map((o) =>
+    `${o.op === "remove" ? "-" : "+"}${o.path}${
+      o.path === "/status/state" || o.path === "/status/providerId" || o.path === "/status/incarnation"
+        ? `=${o.value}`
+        : ""
+    }`
+  ).join(" ");
+}

@@ -1,0 +1,215 @@
+/**
+ * Runs one plan to its end and says what went wrong, if anything did.
+ *
+ * @module
+ */
+import type { OperatorDeps } from "../operator/operator.ts";
+import { drive } from "./drain.ts";
+import { confirmAbsences, unsettled } from "./liveness.ts";
+import type { Plan } from "./plan.ts";
+import { Safety } from "./safety.ts";
+import { Trace } from "./trace.ts";
+import { World, type WorldObserver } from "./world.ts";
+
+/** What broke. */
+export interface Violation {
+  /** The rule or promise. */
+  readonly oracle: string;
+  readonly what: string;
+  /** Milliseconds after the beginning. */
+  readonly at: number;
+}
+
+/** How a run ended. */
+export interface RunResult {
+  readonly violation: Violation | undefined;
+  readonly trace: readonly string[];
+  /** A hash of everything that happened. */
+  readonly digest: string;
+  readonly steps: number;
+  /** Virtual milliseconds. */
+  readonly ms: number;
+  /** Milliseconds from the end of all faults until the world was as the specs ask. */
+  readonly settledAfterMs: number | undefined;
+}
+
+/** What {@linkcode runPlan} takes beside the plan. */
+export interface RunOptions {
+  /** Keeps the trace's lines, not only their hash. @default false */
+  readonly trace?: boolean;
+  /** Replaces parts of the operator's dependencies. */
+  readonly deps?: Partial<OperatorDeps>;
+  /** @default true */
+  readonly fast?: boolean;
+}
+
+const MINUTE = 60_000;
+/** Once faults have ended the world is as the specs ask within this time, in milliseconds (L1): two watches that fall silent, then the slowest back-off twice. */
+export const SETTLE_BOUND_MS = 35 * MINUTE;
+/** A person answers what waits for one this long after the faults, and as often. */
+const PERSON_MS = 3 * MINUTE;
+/** No world needs more steps: a loop that never rests. */
+const MAX_STEPS = 400_000;
+/** Cloud calls and cluster requests that the operator makes in one minute at most, for each resource and besides. */
+const CALLS_A_MINUTE = { each: 250, besides: 200 } as const;
+
+/** Runs a plan. */
+export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
+  const trace = new Trace(options.trace ?? false);
+  let violation: Violation | undefined;
+  // deno-lint-ignore prefer-const -- the observer needs the world, and the world the observer
+  let world: World;
+  let safety: Safety | undefined;
+  const fail = (oracle: string, what: string) => {
+    violation ??= { oracle, what, at: Math.round(world.time) };
+    trace.add(world.time, "ORACLE", `${oracle}: ${what}`);
+  };
+  const budget = new Budget();
+  const observer: WorldObserver = {
+    say: (who, line) => trace.add(world?.time ?? 0, who, line),
+    call: (p, what) => {
+      trace.add(world.time, p.name, `→ ${what}`);
+      budget.count(world.time);
+    },
+    answer: (p, what, outcome) => trace.add(world.time, p.name, `← ${what}: ${outcome}`),
+    mutation: (p, m) => safety?.mutation(p, m) ?? (() => {}),
+    log: (p, level, message, fields) => {
+      trace.add(world.time, p.name, `${level} ${message} ${JSON.stringify(fields ?? {})}`);
+      if (fields?.["class"] === "bug" || DEFECTS.some((d) => message.startsWith(d))) {
+        fail("F4", `${message}: ${fields?.["error"] ?? ""}`);
+      }
+    },
+    event: (p, e) => trace.add(world.time, p.name, `Event ${e.reason} ${e.regarding.metadata.name}: ${e.note}`),
+    transition: (p, t) =>
+      trace.add(world.time, p.name, `${t.object.metadata.name}: ${t.from ?? "·"} ⇒ ${t.to ?? "·"} (${t.event}, ${t.reason})`),
+    died: (p, why) => trace.add(world.time, p.name, `dies: ${why}`),
+    accountSwitched: () => safety?.accountSwitched(),
+  };
+  world = new World(plan, observer, options.deps);
+  safety = new Safety(world, fail);
+  const judged = safety;
+  world.store.listen((c) =>
+    trace.add(world.time, "kube", `${c.type} ${c.object.metadata.name} rv ${c.rv} by ${c.by}`)
+  );
+  const end = new Ending(plan, world, judged, fail);
+  let steps = 0;
+  await drive(() => {
+    judged.check();
+    const spent = budget.exceeded(world.store.all().length);
+    if (spent !== undefined) fail("S5", spent);
+    if (++steps > MAX_STEPS) fail("S5", `more than ${MAX_STEPS} steps`);
+    if (violation !== undefined || end.over) return false;
+    if (!world.clock.step(world.origin + end.until)) end.next();
+    return true;
+  }, options.fast === undefined ? {} : { fast: options.fast });
+  world.end();
+  return {
+    violation,
+    trace: trace.lines,
+    digest: trace.digest,
+    steps,
+    ms: Math.round(world.time),
+    settledAfterMs: end.settledAfterMs,
+  };
+}
+
+/** Log lines that only a defect writes. */
+const DEFECTS = [
+  "An actor crashed",
+  "Failed to hand a resource",
+  "The handler of",
+  "The operator failed",
+];
+
+/** Counts calls by the minute. */
+class Budget {
+  #minute = -1;
+  #count = 0;
+
+  count(time: number): void {
+    const minute = Math.floor(time / MINUTE);
+    if (minute !== this.#minute) {
+      this.#minute = minute;
+      this.#count = 0;
+    }
+    this.#count++;
+  }
+
+  exceeded(resources: number): string | undefined {
+    const limit = CALLS_A_MINUTE.each * Math.max(1, resources) + CALLS_A_MINUTE.besides;
+    return this.#count > limit ? `${this.#count} calls in one minute for ${resources} resources` : undefined;
+  }
+}
+
+/** The time after the faults: the world settles, then it is silent. */
+class Ending {
+  over = false;
+  settledAfterMs: number | undefined;
+  /** The next moment to look, in milliseconds after the beginning. */
+  until: number;
+  readonly #step: number;
+  #goodSince: number | undefined;
+  #silence: { readonly rv: number; readonly mutations: number } | undefined;
+  #person: number;
+
+  constructor(
+    private readonly plan: Plan,
+    private readonly world: World,
+    private readonly safety: Safety,
+    private readonly fail: (oracle: string, what: string) => void,
+  ) {
+    this.#step = 10_000;
+    this.until = plan.chaosMs + 1_000;
+    this.#person = plan.chaosMs + PERSON_MS;
+  }
+
+  /** The moment has come. */
+  next(): void {
+    if (this.#silence !== undefined) return this.#judgeSilence(this.#silence);
+    const { time } = this.world;
+    const problems = unsettled(this.world, this.safety);
+    if (problems.length === 0) this.#goodSince ??= time;
+    else this.#goodSince = undefined;
+    // Good for a whole period: the list has been seen, and nothing came of it.
+    if (this.#goodSince !== undefined && time - this.#goodSince > this.plan.pollMs * 1.1 + MINUTE) {
+      this.settledAfterMs = this.#goodSince - this.plan.chaosMs;
+      this.#silence = { rv: this.world.store.rv, mutations: this.#mutations() };
+      this.until = time + 5 * this.plan.pollMs;
+      this.world.observer.say("world", "is as the specs ask; silence begins");
+      return;
+    }
+    if (time > this.plan.chaosMs + SETTLE_BOUND_MS + 2 * this.plan.pollMs) {
+      return this.fail("L1", problems.length > 0 ? problems.join("; ") : "it never stays settled");
+    }
+    if (time >= this.#person) {
+      this.#person += PERSON_MS;
+      confirmAbsences(this.world, String(time));
+      for (const { id, protected: p } of this.world.cloud.databases()) {
+        if (p) this.world.cloud.edit(id, { protected: false });
+      }
+    }
+    this.until = time + this.#step;
+  }
+
+  #mutations(): number {
+    return this.world.cloud.ledger.mutatingCalls().length;
+  }
+
+  #judgeSilence(before: { readonly rv: number; readonly mutations: number }): void {
+    const { store, working } = this.world;
+    const changes = store.since(before.rv).map((c) => `${c.object.metadata.name} by ${c.by}`);
+    if (changes.length > 0) this.fail("S5", `written though in step: ${changes.join(", ")}`);
+    const sent = this.#mutations() - before.mutations;
+    if (sent > 0) this.fail("S5", `${sent} mutating calls though in step`);
+    const live = store.all().length;
+    if (working === undefined) this.fail("L1", "no process works");
+    else {
+      const { size } = working.operator.supervisor;
+      if (size !== live) this.fail("L1", `${size} actors for ${live} resources`);
+      if (working.clock.pending > 3 * live + 20) {
+        this.fail("S5", `${working.clock.pending} timers for ${live} resources`);
+      }
+    }
+    this.over = true;
+  }
+}

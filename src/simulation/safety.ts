@@ -1,0 +1,236 @@
+/**
+ * What must hold at every moment (S1 to S7 of the design's safety rules), judged by the cloud's and the cluster's own books.
+ *
+ * @module
+ */
+import { ANNOTATION, FINALIZER, TAG } from "../api/constants.ts";
+import type { ExternalDatabase } from "../api/schema.ts";
+import { ProviderError } from "../providers/port.ts";
+import type { Effect } from "../providers/simulated/ledger.ts";
+import { policiesOf } from "../statechart/facts.ts";
+import { isNew } from "../statechart/knowledge.ts";
+import type { Change } from "./kube_store.ts";
+import type { Mutation, SimulatedProcess } from "./process.ts";
+import type { World } from "./world.ts";
+
+/** Why a UID's databases are beyond what the operator promises. */
+export type Taint =
+  /** A person made a CR look new again though a create may have been sent for it. */
+  | "looksNew"
+  /** A CR went without the operator's release. */
+  | "forced"
+  /** A create may have been sent while the credentials were changed to another account. */
+  | "account"
+  /** Released on purpose with its database left behind. */
+  | "left";
+
+/** How long a change by a user may go unnoticed by a call that is under way, in milliseconds. */
+const NOTICE_MS = 70_000;
+/** The operator asks for its account once a minute; until then what it creates may be recorded under the wrong one. */
+const ACCOUNT_NOTICE_MS = 130_000;
+
+/** Watches a world. */
+export class Safety {
+  readonly taints = new Map<string, Set<Taint>>();
+  readonly #seen = new Map<string, ExternalDatabase>();
+  readonly #hadFinalizer = new Set<string>();
+  readonly #changedByUser = new Map<string, number>();
+  readonly #inFlight = new Map<string, Mutation>();
+  readonly #unknownModify = new Map<string, number>();
+  readonly #tags = new Map<string, Readonly<Record<string, string>>>();
+  #effectMark = 0;
+  #revision = -1;
+  #crdChangedAt = Number.NEGATIVE_INFINITY;
+  #switchedAt = Number.NEGATIVE_INFINITY;
+  #crd = "established";
+
+  constructor(
+    private readonly world: World,
+    private readonly fail: (oracle: string, what: string) => void,
+  ) {
+    world.store.listen((change) => this.#onChange(change));
+  }
+
+  /** Judges what happened since the last call. */
+  check(): void {
+    const { cloud, store, clock } = this.world;
+    if (store.crd !== this.#crd) {
+      this.#crd = store.crd;
+      this.#crdChangedAt = clock.monotonic();
+    }
+    const { revision } = cloud;
+    if (revision === this.#revision) return;
+    this.#revision = revision;
+    for (const effect of cloud.ledger.effects({ since: this.#effectMark })) {
+      this.#effectMark = effect.seq;
+      this.#onEffect(effect);
+    }
+  }
+
+  /** The credentials lead elsewhere: creates that are not recorded may be anywhere. */
+  accountSwitched(): void {
+    this.#switchedAt = this.world.clock.monotonic();
+    for (const object of this.world.store.all()) {
+      if (object.status?.account === undefined) this.taint(object.metadata.uid, "account");
+    }
+  }
+
+  taint(uid: string, why: Taint): void {
+    const known = this.taints.get(uid);
+    if (known === undefined) this.taints.set(uid, new Set([why]));
+    else known.add(why);
+  }
+
+  /** Whether UID is tainted by one of `why`. */
+  isTainted(uid: string, ...why: readonly Taint[]): boolean {
+    const known = this.taints.get(uid);
+    return known !== undefined && why.some((w) => known.has(w));
+  }
+
+  /** A mutation is sent. */
+  mutation(process: SimulatedProcess, mutation: Mutation): (error: unknown) => void {
+    const { clock, cloud } = this.world;
+    const key = `${process.name} ${mutation.target}`;
+    const other = this.#inFlight.get(key);
+    if (other !== undefined) {
+      this.fail("in-flight", `${mutation.verb} of ${mutation.target} while a ${other.verb} is in flight`);
+    }
+    this.#inFlight.set(key, mutation);
+    if (mutation.verb === "delete") this.#onDelete(mutation.target);
+    if (mutation.verb === "modify") {
+      const at = this.#unknownModify.get(key);
+      if (at !== undefined && clock.monotonic() - at < cloud.settings.effectBoundMs) {
+        this.fail("rule 8", `modify of ${mutation.target} within the effect bound of one of unknown outcome`);
+      }
+    }
+    return (error) => {
+      this.#inFlight.delete(key);
+      if (mutation.verb !== "modify") return;
+      if (error instanceof ProviderError && error.errorClass === "unknown") {
+        this.#unknownModify.set(key, clock.monotonic());
+      } else this.#unknownModify.delete(key);
+    };
+  }
+
+  #lately(uid: string): boolean {
+    const now = this.world.clock.monotonic();
+    return now - (this.#changedByUser.get(uid) ?? Number.NEGATIVE_INFINITY) < NOTICE_MS ||
+      now - this.#crdChangedAt < NOTICE_MS;
+  }
+
+  #onDelete(id: string): void {
+    const { cloud, store } = this.world;
+    const record = cloud.get(id);
+    if (record === undefined) return;
+    const uid = record.tags[TAG.uid];
+    if (uid === undefined || !this.#seen.has(uid)) {
+      return this.fail("S3", `delete of ${id}, which carries ${uid ?? "no UID"}`);
+    }
+    const object = store.byUid(uid);
+    if (this.#lately(uid)) return;
+    if (object === undefined) return this.fail("S3", `delete of ${id}, whose CR has long been gone`);
+    const name = object.metadata.name;
+    if (object.metadata.deletionTimestamp === undefined) {
+      if (record.state !== "Failed" || record.endpoint !== undefined) {
+        this.fail("S3", `delete of ${id} (${record.state}) though ${name} lives`);
+      }
+      return;
+    }
+    if (policiesOf(object).deletion !== "Delete") this.fail("rule 9", `delete of ${id}: ${name} retains it`);
+    if (object.spec.paused) this.fail("rule 9", `delete of ${id}: ${name} is paused`);
+    if (store.crd !== "established") this.fail("rule 13", `delete of ${id} while the CRD is ${store.crd}`);
+  }
+
+  #onEffect(effect: Effect): void {
+    const before = this.#tags.get(effect.id);
+    this.#tags.set(effect.id, effect.tags);
+    if (effect.by !== "api") return;
+    const { uid } = effect;
+    switch (effect.kind) {
+      case "create":
+        return this.#onCreate(effect);
+      case "modify":
+        if (uid === undefined || !this.#seen.has(uid)) {
+          this.fail("S3", `modify of ${effect.id}, which carries ${uid ?? "no UID"}`);
+        }
+        if (before !== undefined && before[TAG.uid] !== uid) this.#onTakeover(effect, before);
+        return;
+    }
+  }
+
+  #onTakeover(effect: Effect, before: Readonly<Record<string, string>>): void {
+    const owner = before[TAG.uid];
+    if (owner === undefined || before[TAG.retained] !== undefined) return;
+    if (this.world.store.byUid(owner) === undefined) return;
+    this.fail("S3", `${effect.id} was taken from ${owner}, who lives, for ${effect.uid}`);
+  }
+
+  #onCreate(effect: Effect): void {
+    const { cloud, store, clock } = this.world;
+    const uid = effect.uid ?? "";
+    const object = store.byUid(uid);
+    if (clock.monotonic() - this.#switchedAt < ACCOUNT_NOTICE_MS) this.taint(uid, "account");
+    const live = (cloud.liveByUid().get(uid) ?? []).filter((d) => d.account === effect.account);
+    if (live.length > 1 && !this.isTainted(uid, "looksNew", "account")) {
+      const ids = live.map((d) => `${d.id} (${d.state})`).join(", ");
+      this.fail("S1", `${live.length} live databases for ${object?.metadata.name ?? uid}: ${ids}`);
+    }
+    if (this.isTainted(uid, "forced", "account", "looksNew")) return;
+    if (object === undefined) this.fail("S2", `${effect.id} was made for ${this.#nameOf(uid)}, whose CR is gone`);
+    else if (!object.metadata.finalizers?.includes(FINALIZER) && !this.#lately(uid)) {
+      this.fail("S4", `${effect.id} was made for ${object.metadata.name}, which has no finalizer`);
+    }
+  }
+
+  #nameOf(uid: string): string {
+    return this.#seen.get(uid)?.metadata.name ?? uid;
+  }
+
+  #onChange(change: Change): void {
+    const { object, before, by } = change;
+    const { uid, name } = object.metadata;
+    this.#seen.set(uid, object);
+    const had = before?.metadata.finalizers?.includes(FINALIZER) ?? false;
+    const has = object.metadata.finalizers?.includes(FINALIZER) ?? false;
+    if (has) this.#hadFinalizer.add(uid);
+    if (by === "user") {
+      this.#changedByUser.set(uid, this.world.clock.monotonic());
+      if (change.type === "DELETED" && this.#hadFinalizer.has(uid)) this.taint(uid, "forced");
+      // Rule 1 cannot tell it from a new one any more, once the process that knows better is gone.
+      if (before !== undefined && isNew(object) && this.#hadFinalizer.has(uid)) this.taint(uid, "looksNew");
+      return;
+    }
+    if (before !== undefined && before.spec !== object.spec && !same(before.spec, object.spec)) {
+      this.fail("S7", `${by} changed the spec of ${name}`);
+    }
+    const others = (o: ExternalDatabase) => (o.metadata.finalizers ?? []).filter((f) => f !== FINALIZER);
+    if (before !== undefined && !same(others(before), others(object))) {
+      this.fail("D6", `${by} changed a foreign finalizer of ${name}`);
+    }
+    const { generation } = object.metadata;
+    const { observedGeneration, conditions = [] } = object.status ?? {};
+    if (
+      (observedGeneration ?? 0) > generation || conditions.some((c) => (c.observedGeneration ?? 0) > generation)
+    ) this.fail("observedGeneration", `${name}: ${observedGeneration} is ahead of ${generation}`);
+    if (had && !has && before !== undefined) this.#onRelease(before, by);
+  }
+
+  /** S4: the finalizer goes only when nothing is left, or what is left was meant to stay. */
+  #onRelease(before: ExternalDatabase, by: string): void {
+    const { cloud, store } = this.world;
+    const { uid, name, annotations, deletionTimestamp } = before.metadata;
+    if (deletionTimestamp === undefined) return this.fail("S4", `${by} released ${name}, which is not being deleted`);
+    const left = cloud.presentByUid().get(uid) ?? [];
+    const meant = annotations?.[ANNOTATION.abandon] === uid || store.crd !== "established" || this.#lately(uid) && left.every((d) => d.tags[TAG.retained] === uid) ||
+      policiesOf(before).deletion === "Retain";
+    if (left.length === 0) return;
+    if (meant) return this.taint(uid, "left");
+    if (this.isTainted(uid, "looksNew", "account")) return;
+    const ids = left.map((d) => `${d.id} (${d.state})`).join(", ");
+    this.fail("S4", `${by} released ${name} while the cloud still holds ${ids}`);
+  }
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
