@@ -195,10 +195,10 @@ function removeOne(
 ): Decision {
   const recorded = database.id === k.object.status?.providerId;
   if (database.state === "Deleting" || database.state === "Provisioning" || database.state === "Modifying") {
-    const verdict = no(
-      "Deleting",
-      `The database ${quote(database.id)} ${AWAITED[database.state]}`,
-    );
+    // What we asked for goes its ordinary way and is no news (L4).
+    const verdict = database.state === "Deleting" && isRemovalAsked(k, database.id)
+      ? said.synced
+      : no("Deleting", `The database ${quote(database.id)} ${AWAITED[database.state]}`);
     return every(seenAt, transitionalPollMs(k, view), undefined, view, {
       ...said,
       ready: verdict,
