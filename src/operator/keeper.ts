@@ -41,6 +41,8 @@ export interface KeeperEnv {
   readonly onTransition: (transition: Transition) => void;
   /** The actor crashed for the `crashes`th time in a row. */
   readonly onCrash: (keeper: Keeper, error: unknown, crashes: number) => void;
+  /** A change of the CR was judged by the cached observation alone. */
+  readonly onCacheHit: () => void;
   /** One more (1) or one less (−1) waits for its settle window. */
   readonly onSettling: (delta: 1 | -1) => void;
   /** The actor reached its final state. */
@@ -202,6 +204,8 @@ export class Keeper {
     this.#lastEvent = inspection.event.type;
     if (snapshot.status === "error") return;
     this.#settles(snapshot.status === "active" && snapshot.context.decision.settling === true);
+    const judged = inspection.event.type === "object.changed" && snapshot.hasTag("rest");
+    if (judged && snapshot.context.knowledge.observation?.kind === "present") this.env.onCacheHit();
     const idle = snapshot.status === "active" && snapshot.matches({ Available: "idle" });
     this.#idleSince = idle ? this.#idleSince ?? this.env.clock.monotonic() : undefined;
     const value = snapshot.value;

@@ -12,12 +12,13 @@ import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { Random } from "../core/random.ts";
 import { sleep } from "../core/wait.ts";
-import { type Cluster, type EventRecorder, KubeError } from "../kube/port.ts";
+import type { Cluster, EventRecorder } from "../kube/port.ts";
 import { Reflector, type ReflectorOptions } from "../kube/reflector.ts";
 import type { DatabaseProvider } from "../providers/port.ts";
 import type { View } from "../statechart/view.ts";
 import { AbsenceLedger } from "./absences.ts";
 import { AccountWatch } from "./account.ts";
+import { fencedCluster } from "./fenced_cluster.ts";
 import { provideEffects } from "./effects/mod.ts";
 import { ProviderGateway } from "./gateway.ts";
 import type { Transition } from "./keeper.ts";
@@ -81,7 +82,7 @@ export class Operator {
   constructor(deps: OperatorDeps) {
     this.#deps = deps;
     const { clock, random, log, metrics } = deps;
-    const cluster = fenced(deps.cluster, deps.fence);
+    const cluster = fencedCluster(deps.cluster, deps.fence);
     this.#settleSince = clock.monotonic();
     const periodMs = deps.pollIntervalMs ?? 5 * MINUTES;
     this.scheduler = new Scheduler({
@@ -276,37 +277,6 @@ export class Operator {
     }
     return true;
   }
-}
-
-/** The cluster for a process that may lose its lease: it writes nothing without it (rule 21). Records of calls that were in flight when a drain began still pass. */
-function fenced(cluster: Cluster, fence: (() => void) | undefined): Cluster {
-  if (fence === undefined) return cluster;
-  const check = () => {
-    try {
-      fence();
-    } catch (error) {
-      throw new KubeError("unavailable", error instanceof Error ? error.message : String(error), {
-        cause: error,
-      });
-    }
-  };
-  return {
-    get: (key, options) => cluster.get(key, options),
-    list: (request) => cluster.list(request),
-    watch: (request) => cluster.watch(request),
-    crdState: (options) => cluster.crdState(options),
-    clusterId: (options) => cluster.clusterId(options),
-    // deno-lint-ignore require-await -- what the check throws is to be a rejection
-    patch: async (key, operations, options) => {
-      check();
-      return cluster.patch(key, operations, options);
-    },
-    // deno-lint-ignore require-await -- as above
-    patchStatus: async (key, operations, options) => {
-      check();
-      return cluster.patchStatus(key, operations, options);
-    },
-  };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -4,24 +4,22 @@
  *
  * @module
  */
-import { patchStatus } from "../kube/patches.ts";
-import { type Cluster, KubeError } from "../kube/port.ts";
+import type { Cluster } from "../kube/port.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import { sleep } from "../core/wait.ts";
 import { absenceConfirmed, isRemovalAsked } from "../statechart/facts.ts";
-import { withTimes } from "../statechart/status.ts";
 import type { ProviderError } from "../providers/port.ts";
 import type { AbsenceLedger } from "./absences.ts";
-import { keyOf, timestamp } from "./effects/env.ts";
+import { reportCrash } from "./crash_report.ts";
 import { Inbox } from "./inbox.ts";
 import { type DatabaseSnapshot, Keeper, type KeeperEnv, type Transition } from "./keeper.ts";
 import type { Round } from "./observer.ts";
 
 /** What a {@linkcode Supervisor} takes. */
 export interface SupervisorOptions
-  extends Omit<KeeperEnv, "onTransition" | "onCrash" | "onSettling" | "onFinal"> {
+  extends Omit<KeeperEnv, "onTransition" | "onCrash" | "onCacheHit" | "onSettling" | "onFinal"> {
   readonly cluster: Cluster;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -68,7 +66,9 @@ export class Supervisor {
       clock: options.clock,
       random: options.random,
       onTransition: (t) => this.#transition(t),
-      onCrash: (keeper, error, crashes) => this.#crash(keeper, error, crashes),
+      onCrash: (keeper, error, crashes) =>
+        reportCrash(options, keeper.object, error, crashes, this.#stopped.signal),
+      onCacheHit: () => options.metrics.cache(true),
       onSettling: (delta) => this.#settling += delta,
       onFinal: (keeper, snapshot) => this.#final(keeper, snapshot),
     };
@@ -265,49 +265,6 @@ export class Supervisor {
       });
     }
     onTransition?.(t);
-  }
-
-  #crash(keeper: Keeper, error: unknown, crashes: number): void {
-    const { object } = keeper;
-    const message = error instanceof Error ? error.message : String(error);
-    this.#o.log.log("error", "An actor crashed and will be restarted from cluster state", {
-      namespace: object.metadata.namespace,
-      name: object.metadata.name,
-      uid: object.metadata.uid,
-      crashes,
-      error: message,
-    });
-    this.#reportCrash(object, message).catch((failed: unknown) => {
-      this.#o.log.log("warn", "Failed to report a crashed actor", {
-        namespace: object.metadata.namespace,
-        name: object.metadata.name,
-        error: failed instanceof Error ? failed.message : String(failed),
-      });
-    });
-  }
-
-  /** F4: the condition `ActorFailed`, written past the actor that cannot write it. */
-  async #reportCrash(object: ExternalDatabase, message: string): Promise<void> {
-    const { cluster, clock } = this.#o;
-    const observedGeneration = object.metadata.generation;
-    const failed = {
-      status: "Unknown" as const,
-      reason: "ActorFailed",
-      message: `The operator failed on this resource and tries again: ${message}`.slice(0, 512),
-      observedGeneration,
-    };
-    const conditions = withTimes(
-      object.status,
-      [{ type: "Ready", ...failed }, { type: "Synced", ...failed }],
-      timestamp(clock),
-    );
-    const operations = patchStatus(object, { conditions });
-    if (operations === undefined) return;
-    try {
-      await cluster.patchStatus(keyOf(object), operations, { signal: this.#stopped.signal });
-    } catch (error) {
-      if (!(error instanceof KubeError) || error.kind !== "notFound") throw error;
-    }
   }
 
   #yield(): Promise<void> {

@@ -1,0 +1,37 @@
+/**
+ * The cluster for a process that may lose its lease: it writes nothing without it (rule 21, H1).
+ *
+ * @module
+ */
+import { type Cluster, KubeError } from "../kube/port.ts";
+
+/** Checks `fence` before every write; what it throws becomes a KubeError of kind `unavailable`. Records of calls that were in flight when a drain began still pass. */
+export function fencedCluster(cluster: Cluster, fence: (() => void) | undefined): Cluster {
+  if (fence === undefined) return cluster;
+  const check = () => {
+    try {
+      fence();
+    } catch (error) {
+      throw new KubeError("unavailable", error instanceof Error ? error.message : String(error), {
+        cause: error,
+      });
+    }
+  };
+  return {
+    get: (key, options) => cluster.get(key, options),
+    list: (request) => cluster.list(request),
+    watch: (request) => cluster.watch(request),
+    crdState: (options) => cluster.crdState(options),
+    clusterId: (options) => cluster.clusterId(options),
+    // deno-lint-ignore require-await -- what the check throws is to be a rejection
+    patch: async (key, operations, options) => {
+      check();
+      return cluster.patch(key, operations, options);
+    },
+    // deno-lint-ignore require-await -- as above
+    patchStatus: async (key, operations, options) => {
+      check();
+      return cluster.patchStatus(key, operations, options);
+    },
+  };
+}
