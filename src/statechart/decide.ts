@@ -58,7 +58,7 @@ export function plan(k: Knowledge, view: View): Decision {
   if (view.provider === undefined) {
     const verdict = unknown(
       "ProviderUnavailable",
-      `The provider has not said what it is yet: ${normalise(view.providerError ?? "no answer so far")}`,
+      `The provider cannot be used yet: ${normalise(view.providerError ?? "no answer so far")}`,
     );
     const quiet = view.providerError === undefined; // asked a moment ago: a restart alone is no news (S5)
     return { ...resting(k), step: "idle", ready: readiness(k, view, verdict), synced: verdict, quiet };

@@ -143,7 +143,8 @@ export function normalise(message: string): string {
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi, "…")
     .replace(/\b\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)\b/g, "…")
     .replace(/\b(request[ -]?id)\b["':= ]*[\w-]+/gi, "$1 …")
-    .replace(/\b(in|after|within) \d+(\.\d+)? ?(ms|s|seconds?)\b/gi, "$1 …");
+    .replace(/\bwithin \d+(\.\d+)? ?(ms|s|seconds?)\b/gi, "in time")
+    .replace(/\b(in|after) \d+(\.\d+)? ?(ms|s|seconds?)\b/gi, "$1 …");
   return oneLine(lasting);
 }
 
