@@ -6,8 +6,23 @@ let bad = 0;
 const worst: number[] = [];
 for (let s = from!; s < from! + n!; s++) {
   const r = await runPlan(drawPlan(s), { trace: !!trace });
-  if (trace) console.log(r.trace.join("\n"), r);
+  if (trace) {
+    console.log(r.trace.join("\n"));
+    console.log(JSON.stringify(drawPlan(s)));
+  }
   worst.push(r.settledAfterMs ?? 0);
-  if (r.violation) { bad++; console.log(s, r.violation.oracle, r.violation.what, Math.round(r.violation.at / 1000) + "s", r.steps); }
+  if (r.violation) {
+    bad++;
+    console.log(s, r.violation.oracle, r.violation.what, Math.round(r.violation.at / 1000) + "s", r.steps);
+  }
 }
-console.log(n, "seeds", bad, "bad", (n! * 1000 / (performance.now() - t0)).toFixed(1), "/s", "settle max", Math.max(...worst)/1000);
+console.log(
+  n,
+  "seeds",
+  bad,
+  "bad",
+  (n! * 1000 / (performance.now() - t0)).toFixed(1),
+  "/s",
+  "settle max",
+  Math.max(...worst) / 1000,
+);

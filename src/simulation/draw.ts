@@ -135,7 +135,8 @@ function drawActions(dice: Dice, names: readonly string[], chaosMs: number, repl
   const many = (n: number, deed: () => Deed) => {
     for (; n > 0; n--) actions.push({ at: at(), ...deed() });
   };
-  const spell = () => Math.floor(dice.chance(0.7) ? dice.between(500, 30_000) : dice.between(30_000, 4 * MINUTE));
+  const spell = () =>
+    Math.floor(dice.chance(0.7) ? dice.between(500, 30_000) : dice.between(30_000, 4 * MINUTE));
   many(swarm(0.3, 5), () => ({ do: "breakWatches" }));
   many(swarm(0.2, 2), () => ({ do: "silenceWatches" }));
   many(swarm(0.2, 3), () => ({ do: "compact" }));
@@ -154,7 +155,15 @@ function drawActions(dice: Dice, names: readonly string[], chaosMs: number, repl
   many(swarm(0.1, 2), () => ({ do: "skew", nth: dice.int(0, 1), ms: dice.int(-3_600_000, 3_600_000) }));
   many(swarm(0.4, 3), () => ({
     do: "cloudOutage",
-    kind: dice.pick(["unavailable", "internalError", "throttled", "unauthenticated", "forbidden", "lost", "stall"]),
+    kind: dice.pick([
+      "unavailable",
+      "internalError",
+      "throttled",
+      "unauthenticated",
+      "forbidden",
+      "lost",
+      "stall",
+    ]),
     ms: spell(),
     of: dice.pick(["all", "reads", "writes", "lists"]),
   }));
@@ -166,7 +175,12 @@ function drawActions(dice: Dice, names: readonly string[], chaosMs: number, repl
 }
 
 function drawCreate(dice: Dice, name: string): Deed {
-  return { do: "create", name, spec: drawSpec(dice), ...(dice.chance(0.05) ? { foreignFinalizer: true } : {}) };
+  return {
+    do: "create",
+    name,
+    spec: drawSpec(dice),
+    ...(dice.chance(0.05) ? { foreignFinalizer: true } : {}),
+  };
 }
 
 function drawUser(dice: Dice, name: string, what: string): Deed {
@@ -192,7 +206,18 @@ function drawUser(dice: Dice, name: string, what: string): Deed {
 }
 
 function drawEdit(dice: Dice): Partial<ExternalDatabaseSpec> {
-  switch (dice.weighted({ size: 5, version: 3, pause: 1.5, resume: 2, deletion: 1, drift: 0.5, missing: 0.5, poll: 0.5 })) {
+  switch (
+    dice.weighted({
+      size: 5,
+      version: 3,
+      pause: 1.5,
+      resume: 2,
+      deletion: 1,
+      drift: 0.5,
+      missing: 0.5,
+      poll: 0.5,
+    })
+  ) {
     case "size":
       return { sizeGb: dice.pick(SIZES) };
     case "version":

@@ -81,7 +81,8 @@ export class SimulatedKube {
 
   /** The port of one process. */
   port(by: string): Cluster {
-    const call = <T>(signal: AbortSignal, effect: () => T, write = false) => this.#call(signal, effect, write);
+    const call = <T>(signal: AbortSignal, effect: () => T, write = false) =>
+      this.#call(signal, effect, write);
     const { store } = this;
     return {
       get: (key: ObjectKey, { signal }: RequestOptions): Promise<ExternalDatabase> =>
@@ -106,7 +107,9 @@ export class SimulatedKube {
       const [version, offset] = continueToken.split(":").map(Number);
       rv = version ?? 0;
       from = offset ?? 0;
-      if (rv < store.compactedTo) throw new KubeError("expired", "the continue token is too old", { status: 410 });
+      if (rv < store.compactedTo) {
+        throw new KubeError("expired", "the continue token is too old", { status: 410 });
+      }
     } else {
       const stale = dice.chance(faults.staleList);
       rv = stale ? store.versionAt(clock.monotonic() - dice.between(0, faults.staleMs)) : store.rv;

@@ -293,7 +293,9 @@ function checkTransition({ spec: was, status }: ExternalDatabase, is: ExternalDa
     throw new KubeError("invalid", `spec.${field} cannot change so`, { status: 422 });
   };
   const observed = status?.observed;
-  if (is.sizeGb < was.sizeGb && observed?.sizeGb !== undefined && is.sizeGb < observed.sizeGb) refuse("sizeGb");
+  if (is.sizeGb < was.sizeGb && observed?.sizeGb !== undefined && is.sizeGb < observed.sizeGb) {
+    refuse("sizeGb");
+  }
   if (
     is.engine !== was.engine && status?.providerId !== undefined &&
     is.engine.toLowerCase() !== observed?.engine?.toLowerCase()

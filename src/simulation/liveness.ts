@@ -7,6 +7,7 @@ import { ANNOTATION, FINALIZER, TAG } from "../api/constants.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import type { CloudRecord } from "../providers/simulated/types.ts";
 import { policiesOf } from "../statechart/facts.ts";
+import { isNew } from "../statechart/knowledge.ts";
 import type { Safety } from "./safety.ts";
 import { ACCOUNT, type World } from "./world.ts";
 
@@ -42,9 +43,13 @@ function deletionProblem(world: World, object: ExternalDatabase): string | undef
 
 function liveProblem(world: World, safety: Safety, object: ExternalDatabase): string | undefined {
   const { spec, status, metadata } = object;
-  if (!metadata.finalizers?.includes(FINALIZER)) return spec.paused ? undefined : "has no finalizer";
+  if (!metadata.finalizers?.includes(FINALIZER)) {
+    return spec.paused && isNew(object) ? undefined : "has no finalizer";
+  }
   if (status?.observedGeneration !== metadata.generation) {
-    return `observedGeneration ${status?.observedGeneration}, not ${metadata.generation}: ${words(object, "Synced")}`;
+    return `observedGeneration ${status?.observedGeneration}, not ${metadata.generation}: ${
+      words(object, "Synced")
+    }`;
   }
   if (spec.paused) return reasonIs(object, "Paused");
   if (status.account !== undefined && status.account !== ACCOUNT) return reasonIs(object, "Conflict");
@@ -78,7 +83,8 @@ function databaseProblem(safety: Safety, object: ExternalDatabase, record: Cloud
   if (irreparable) return reasonIs(object, "ImmutableFieldChanged", "DriftNotRepairable");
   const bad = words(object, "Ready") !== "True/Available" ||
     (words(object, "Synced") !== "True/Available" &&
-      !(safety.isTainted(metadata.uid, "looksNew", "account") && words(object, "Synced") === "False/Duplicate"));
+      !(safety.isTainted(metadata.uid, "looksNew", "account") &&
+        words(object, "Synced") === "False/Duplicate"));
   if (bad) return `Ready ${words(object, "Ready")}, Synced ${words(object, "Synced")}`;
   if (status?.endpoint !== record.endpoint) return `endpoint ${status?.endpoint}, not ${record.endpoint}`;
   const { observed } = status ?? {};
@@ -110,7 +116,9 @@ export function confirmAbsences(world: World, value: string): void {
 
 function reasonIs(object: ExternalDatabase, ...reasons: readonly string[]): string | undefined {
   const said = words(object, "Synced");
-  return reasons.some((r) => said.endsWith(`/${r}`)) ? undefined : `says ${said}, not ${reasons.join(" or ")}`;
+  return reasons.some((r) => said.endsWith(`/${r}`))
+    ? undefined
+    : `says ${said}, not ${reasons.join(" or ")}`;
 }
 
 function words(object: ExternalDatabase, type: "Ready" | "Synced"): string {

@@ -11,7 +11,12 @@ import type { Doom } from "./process.ts";
 /** What a user, an administrator, the cluster, the cloud or fate does. */
 export type Deed =
   // Users.
-  | { readonly do: "create"; readonly name: string; readonly spec: ExternalDatabaseSpec; readonly foreignFinalizer?: boolean }
+  | {
+    readonly do: "create";
+    readonly name: string;
+    readonly spec: ExternalDatabaseSpec;
+    readonly foreignFinalizer?: boolean;
+  }
   | { readonly do: "edit"; readonly name: string; readonly change: Partial<ExternalDatabaseSpec> }
   | { readonly do: "delete"; readonly name: string }
   | { readonly do: "annotate"; readonly name: string; readonly key: string; readonly value: string }
@@ -24,7 +29,11 @@ export type Deed =
   | { readonly do: "breakWatches" }
   | { readonly do: "silenceWatches" }
   | { readonly do: "compact" }
-  | { readonly do: "kubeOutage"; readonly kind: "unavailable" | "unauthorised" | "forbidden"; readonly ms: number }
+  | {
+    readonly do: "kubeOutage";
+    readonly kind: "unavailable" | "unauthorised" | "forbidden";
+    readonly ms: number;
+  }
   | { readonly do: "deleteCrd" }
   | { readonly do: "installCrd" }
   // The operator's processes.
@@ -35,7 +44,14 @@ export type Deed =
   // The cloud.
   | {
     readonly do: "cloudOutage";
-    readonly kind: "unavailable" | "internalError" | "throttled" | "unauthenticated" | "forbidden" | "lost" | "stall";
+    readonly kind:
+      | "unavailable"
+      | "internalError"
+      | "throttled"
+      | "unauthenticated"
+      | "forbidden"
+      | "lost"
+      | "stall";
     readonly ms: number;
     readonly of: "all" | "reads" | "writes" | "lists";
   }

@@ -97,7 +97,8 @@ export class Safety {
     }
     this.#inFlight.set(key, mutation);
     if (mutation.verb === "delete") this.#onDelete(mutation.target);
-    if (mutation.verb === "modify") {
+    // Tags alone may be written twice: the second changes nothing.
+    if (mutation.verb === "modify" && mutation.values) {
       const at = this.#unknownModify.get(key);
       if (at !== undefined && clock.monotonic() - at < cloud.settings.effectBoundMs) {
         this.fail("rule 8", `modify of ${mutation.target} within the effect bound of one of unknown outcome`);
@@ -105,7 +106,7 @@ export class Safety {
     }
     return (error) => {
       this.#inFlight.delete(key);
-      if (mutation.verb !== "modify") return;
+      if (mutation.verb !== "modify" || !mutation.values) return;
       if (error instanceof ProviderError && error.errorClass === "unknown") {
         this.#unknownModify.set(key, clock.monotonic());
       } else this.#unknownModify.delete(key);
@@ -176,8 +177,9 @@ export class Safety {
       this.fail("S1", `${live.length} live databases for ${object?.metadata.name ?? uid}: ${ids}`);
     }
     if (this.isTainted(uid, "forced", "account", "looksNew")) return;
-    if (object === undefined) this.fail("S2", `${effect.id} was made for ${this.#nameOf(uid)}, whose CR is gone`);
-    else if (!object.metadata.finalizers?.includes(FINALIZER) && !this.#lately(uid)) {
+    if (object === undefined) {
+      this.fail("S2", `${effect.id} was made for ${this.#nameOf(uid)}, whose CR is gone`);
+    } else if (!object.metadata.finalizers?.includes(FINALIZER) && !this.#lately(uid)) {
       this.fail("S4", `${effect.id} was made for ${object.metadata.name}, which has no finalizer`);
     }
   }
@@ -210,7 +212,8 @@ export class Safety {
     const { generation } = object.metadata;
     const { observedGeneration, conditions = [] } = object.status ?? {};
     if (
-      (observedGeneration ?? 0) > generation || conditions.some((c) => (c.observedGeneration ?? 0) > generation)
+      (observedGeneration ?? 0) > generation ||
+      conditions.some((c) => (c.observedGeneration ?? 0) > generation)
     ) this.fail("observedGeneration", `${name}: ${observedGeneration} is ahead of ${generation}`);
     if (had && !has && before !== undefined) this.#onRelease(before, by);
   }
@@ -219,9 +222,12 @@ export class Safety {
   #onRelease(before: ExternalDatabase, by: string): void {
     const { cloud, store } = this.world;
     const { uid, name, annotations, deletionTimestamp } = before.metadata;
-    if (deletionTimestamp === undefined) return this.fail("S4", `${by} released ${name}, which is not being deleted`);
+    if (deletionTimestamp === undefined) {
+      return this.fail("S4", `${by} released ${name}, which is not being deleted`);
+    }
     const left = cloud.presentByUid().get(uid) ?? [];
-    const meant = annotations?.[ANNOTATION.abandon] === uid || store.crd !== "established" || this.#lately(uid) && left.every((d) => d.tags[TAG.retained] === uid) ||
+    const meant = annotations?.[ANNOTATION.abandon] === uid || store.crd !== "established" ||
+      this.#lately(uid) && left.every((d) => d.tags[TAG.retained] === uid) ||
       policiesOf(before).deletion === "Retain";
     if (left.length === 0) return;
     if (meant) return this.taint(uid, "left");

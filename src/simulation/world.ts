@@ -39,14 +39,23 @@ export class World {
   #born = 0;
   #calm = false;
 
-  constructor(readonly plan: Plan, readonly observer: WorldObserver, readonly deps: Partial<OperatorDeps> = {}) {
+  constructor(
+    readonly plan: Plan,
+    readonly observer: WorldObserver,
+    readonly deps: Partial<OperatorDeps> = {},
+  ) {
     const { clock } = this;
     this.#seed = plan.seed;
     this.origin = clock.monotonic();
     this.store = new KubeStore(clock);
     this.kube = new SimulatedKube(this.store, clock, new Dice(plan.seed, "kube"));
     this.kube.faults = { ...plan.kube };
-    this.cloud = new SimulatedCloud({ clock, random: new Dice(plan.seed, "cloud"), account: ACCOUNT, ...plan.cloud });
+    this.cloud = new SimulatedCloud({
+      clock,
+      random: new Dice(plan.seed, "cloud"),
+      account: ACCOUNT,
+      ...plan.cloud,
+    });
     this.#lease = plan.replicas === 2 ? new SimulatedLease() : undefined;
     for (const action of plan.actions) {
       clock.setTimeout(() => perform(this, action), action.at);
@@ -113,7 +122,9 @@ export class World {
           died: (dead, why) => {
             this.processes.splice(this.processes.indexOf(dead), 1);
             this.observer.died(dead, why);
-            if (why !== "the end") this.#spawn(100 + dice.next() * (this.#calm ? 1_000 : this.plan.restartMs));
+            if (why !== "the end") {
+              this.#spawn(100 + dice.next() * (this.#calm ? 1_000 : this.plan.restartMs));
+            }
           },
         },
       });
@@ -143,6 +154,9 @@ export class World {
       this.cloud.configure({ account: ACCOUNT });
       this.observer.accountSwitched();
     }
-    for (const process of this.processes) process.clock.wake();
+    for (const process of this.processes) {
+      process.spare();
+      process.clock.wake();
+    }
   }
 }

@@ -9,11 +9,19 @@
 import { decideCreation } from "./decide_creation.ts";
 import { decideDeletion } from "./decide_deletion.ts";
 import { decideObserved } from "./decide_observed.ts";
-import { type Decision, isEffect } from "./decision.ts";
-import { accountDiffers, belongsToOther, ownership, presentDatabase, specOf, specProblem } from "./facts.ts";
+import { type Decision, isEffect, type Verdict } from "./decision.ts";
+import {
+  accountDiffers,
+  belongsToOther,
+  isReadDue,
+  ownership,
+  presentDatabase,
+  specOf,
+  specProblem,
+} from "./facts.ts";
 import { hasFinalizer, isNew, type Knowledge } from "./knowledge.ts";
 import { statusDiffers, statusOf } from "./status.ts";
-import { failureVerdict, no, normalise, readiness, unknown } from "./verdicts.ts";
+import { failureVerdict, missing, no, normalise, readiness, unknown } from "./verdicts.ts";
 import type { View } from "./view.ts";
 import { quote } from "./drift.ts";
 import type { TopState } from "./vocabulary.ts";
@@ -40,15 +48,14 @@ export function plan(k: Knowledge, view: View): Decision {
   // Rule 1: a finalizer that was stripped is put back before anything else, whatever else is the matter.
   if (!hasFinalizer(object) && !isNew(object)) return finalize(k, view);
   if (problem !== undefined) {
-    const verdict = no("InvalidSpec", `${problem}; edit the resource to mend it`);
-    return { ...resting(k), step: "idle", ready: readiness(k, view, verdict), synced: verdict };
+    return holding(k, view, no("InvalidSpec", `${problem}; edit the resource to mend it`));
   }
   if (specOf(object).paused) {
     const verdict = no(
       "Paused",
       "Paused by spec.paused: nothing is changed at the provider until it is false",
     );
-    return { ...resting(k), step: "idle", ready: readiness(k, view, verdict), synced: verdict };
+    return holding(k, view, verdict);
   }
   if (isNew(object)) return finalize(k, view);
   const created = presentDatabase(k);
@@ -105,6 +112,12 @@ function finalize(k: Knowledge, view: View): Decision {
 function end(k: Knowledge): Decision {
   const verdict = unknown("Deleting", "The resource is gone");
   return { state: "Finalized", step: "end", ready: verdict, synced: verdict, database: presentDatabase(k) };
+}
+
+/** Changes nothing until a person acts; yet what a list missed is read, so that `Ready` never speaks of a database that is gone. */
+function holding(k: Knowledge, view: View, verdict: Verdict): Decision {
+  const step = isReadDue(k) ? "observe" : "idle";
+  return { ...resting(k), step, ready: missing(k) ?? readiness(k, view, verdict), synced: verdict };
 }
 
 /** The state to rest in while nothing can be done: where the CR says it was. */

@@ -13,6 +13,7 @@ import {
   isAccountConfirmed,
   isBeingRemoved,
   isOfAnotherAccount,
+  isReadDue,
   isRefreshDue,
   isRemovalAsked,
   ownership,
@@ -24,7 +25,7 @@ import {
   transitionalPollMs,
 } from "./facts.ts";
 import { type ExternalState, hasFinalizer, type Knowledge } from "./knowledge.ts";
-import { no, normalise, readiness, unknown } from "./verdicts.ts";
+import { missing, no, normalise, readiness, unknown } from "./verdicts.ts";
 import { ACCOUNT_WAIT_MS, type View } from "./view.ts";
 
 /** Time between two lookups or confirmations while one waits for an absence to settle, in milliseconds. */
@@ -58,7 +59,8 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
       "Paused",
       "Deletion waits, as spec.paused is true: set it to false to let the database go",
     );
-    return { ...said, step: "idle", ready: readiness(k, view, paused), synced: paused };
+    const step = isReadDue(k) ? "confirm" : "idle";
+    return { ...said, step, ready: missing(k) ?? readiness(k, view, paused), synced: paused };
   }
   // Rule 15, "at once": no create was ever sent for it, or every one was refused by a definite answer.
   if (neverCreated(k)) return release("neverCreated");

@@ -100,6 +100,15 @@ export function isRemovalAsked(k: Knowledge, id: string): boolean {
   return k.removals[id] !== undefined || (k.removingAtStart === id && k.object.status?.removing === id);
 }
 
+/** Whether a list missed the recorded database, or a person asked for a read, and none was made since (rules 10 and 11). */
+export function isReadDue(k: Knowledge): boolean {
+  if (k.object.status?.providerId === undefined) return false;
+  if (isRefreshDue(k)) return true;
+  const { observation, unlistedAt } = k;
+  return unlistedAt !== undefined && observation?.kind !== "absent" &&
+    unlistedAt > (observation?.sentAt ?? Number.NEGATIVE_INFINITY);
+}
+
 /** Whether we asked for a database's deletion so lately that a list may still show it as it was. */
 export function isBeingRemoved(k: Knowledge, id: string, view: View): boolean {
   const at = k.removals[id];

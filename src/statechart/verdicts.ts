@@ -34,11 +34,22 @@ export function isUnread(k: Knowledge, view: View): boolean {
   return view.now - k.lastReadAt >= UNREAD_PERIODS * pollMs(k, view);
 }
 
+/** `Ready` of a recorded database that a read did not find. */
+export function missing(k: Knowledge): Verdict | undefined {
+  const id = k.object.status?.providerId;
+  if (k.observation?.kind !== "absent" || k.observation.id !== id) return undefined;
+  return no("ExternalMissing", `The provider says that the database ${quote(id)} is gone`);
+}
+
 /** `Ready`: usable now; `otherwise` is said when the database is not. */
 export function readiness(k: Knowledge, view: View, otherwise: Verdict): Verdict {
   const database = presentDatabase(k);
   const last = lastReady(k);
-  if (database === undefined ? last?.status === "True" && k.observation === undefined : isServing(database)) {
+  // Until this process has read it, the last word stands: that it was usable, or that nobody could tell any more.
+  const told = k.observation === undefined &&
+    (last?.status === "True" ||
+      (last?.reason === "ProviderUnavailable" && k.object.status?.endpoint !== undefined));
+  if (database === undefined ? told : isServing(database)) {
     if (isUnread(k, view)) {
       return unknown(
         "ProviderUnavailable",

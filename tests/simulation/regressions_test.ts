@@ -1,0 +1,61 @@
+/**
+ * One test for each fault of the operator that the simulation found, at the seed's essence.
+ *
+ * @module
+ */
+import { assertEquals } from "@std/assert";
+import { inWorld } from "../support/world.ts";
+
+const MINUTE = 60_000;
+
+/** Distinct `Ready` conditions of a resource in the order they were written. */
+function readyWords(world: Parameters<Parameters<typeof inWorld>[1]>[0]): string[] {
+  const words = world.cluster.writes.map(({ object }) => {
+    const ready = object.status?.conditions?.find((c) => c.type === "Ready");
+    return `${ready?.status}/${ready?.reason}`;
+  });
+  return words.filter((w, i) => w !== words[i - 1]);
+}
+
+for (const deleted of [false, true]) {
+  Deno.test(
+    `Seed 136: a paused${
+      deleted ? ", deleted" : ""
+    } resource whose database vanished says so within a period, not that the provider is silent`,
+    () =>
+      inWorld({}, async (world) => {
+        world.start({ pollIntervalMs: MINUTE });
+        world.cluster.create("default", "orders");
+        await world.available("orders");
+        world.cluster.edit("default", "orders", { paused: true });
+        await world.until("paused", () => world.condition("orders", "Synced") === "False/Paused");
+        if (deleted) world.cluster.delete("default", "orders");
+        await world.run(1_000);
+        const before = world.cluster.writes.length;
+        world.cloud.remove(world.get("orders")?.status?.providerId ?? "");
+        await world.until(
+          "the absence is told",
+          () => world.condition("orders", "Ready") === "False/ExternalMissing",
+          2 * MINUTE,
+        );
+        await world.run(30 * MINUTE);
+        assertEquals(world.condition("orders", "Ready"), "False/ExternalMissing");
+        assertEquals(world.condition("orders", "Synced"), "False/Paused");
+        assertEquals(world.cluster.writes.length - before, 1, "and says it once");
+      }),
+  );
+}
+
+Deno.test("Seed 371: under another account for long, Ready turns Unknown once and does not flap", () =>
+  inWorld({}, async (world) => {
+    const first = world.start({ pollIntervalMs: MINUTE });
+    world.cluster.create("default", "orders");
+    await world.available("orders");
+    first.crash();
+    world.cloud.configure({ account: "another" });
+    world.cluster.writes.length = 0;
+    world.start({ pollIntervalMs: MINUTE });
+    await world.run(30 * MINUTE);
+    assertEquals(world.condition("orders", "Synced"), "False/Conflict");
+    assertEquals(readyWords(world), ["True/Available", "Unknown/ProviderUnavailable"]);
+  }));
