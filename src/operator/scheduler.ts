@@ -1,7 +1,8 @@
 /**
  * One scheduler per provider account: who may call the cloud next (design.md 5, L3).
  *
- * Promised: at most `concurrency` calls at once; at most `ratePerSecond` starts a second; after `pause` no call
+ * Promised: at most `concurrency` calls at once, and after a throttled call far fewer, growing again with every call
+ * that succeeds, so that the end of a pause is no burst that is throttled again (Q2); at most `ratePerSecond` starts a second; after `pause` no call
  * starts until its time, whoever's it is (Q2); the higher lane goes first, yet every lane with work gets at least
  * one start in ten; a call whose signal aborts leaves the queue; the queue is bounded.
  *
@@ -19,6 +20,9 @@ export type Lane = (typeof LANES)[number];
  * once, and the last of them then still has its start within ten (L3).
  */
 const PATIENCE = 10 - LANES.length;
+
+/** The share of its calls at once that a throttled account keeps is one in this many. */
+const WINDOW_CUT = 4;
 
 /** The queue is full. */
 export class QueueFullError extends Error {
@@ -56,6 +60,8 @@ export class Scheduler {
     followUp: new Queue(),
     poll: new Queue(),
   };
+  /** Calls at once for now: `concurrency`, cut when the account is throttled. */
+  #window: number;
   #running = 0;
   #waiting = 0;
   #tokens: number;
@@ -66,6 +72,7 @@ export class Scheduler {
   constructor(options: SchedulerOptions) {
     this.#clock = options.clock;
     this.#concurrency = options.concurrency ?? 64;
+    this.#window = this.#concurrency;
     this.#rate = options.ratePerSecond ?? 0;
     this.#limit = options.limit ?? 100_000;
     this.#onDepth = options.onDepth ?? (() => {});
@@ -88,9 +95,12 @@ export class Scheduler {
     return this.#running;
   }
 
-  /** No call starts for `ms` milliseconds; a longer pause that is under way stays. */
+  /** The account is throttled: no call starts for `ms` milliseconds; a longer pause that is under way stays. */
   pause(ms: number): void {
-    this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.monotonic() + ms);
+    const now = this.#clock.monotonic();
+    // Once a pause: those that were under way when it began are throttled with the first.
+    if (now >= this.#pausedUntil) this.#window = Math.max(1, Math.floor(this.#window / WINDOW_CUT));
+    this.#pausedUntil = Math.max(this.#pausedUntil, now + ms);
   }
 
   /** Runs `work` when its turn comes. Rejects with the signal's reason if that aborts first, with {@linkcode QueueFullError}, or as `work` does. */
@@ -112,7 +122,10 @@ export class Scheduler {
           signal.removeEventListener("abort", onAbort);
           this.#running++;
           // In an async function, so that one that throws at once gives its slot back too.
-          (async () => await work())().then(resolve, reject).finally(() => {
+          (async () => await work())().then((value) => {
+            this.#window = Math.min(this.#concurrency, this.#window + 1 / this.#window);
+            resolve(value);
+          }, reject).finally(() => {
             this.#running--;
             this.#pump();
           });
@@ -131,7 +144,7 @@ export class Scheduler {
   }
 
   #pump(): void {
-    while (this.#running < this.#concurrency && this.#waiting > 0) {
+    while (this.#running < Math.floor(this.#window) && this.#waiting > 0) {
       const wait = this.#notBefore() - this.#clock.monotonic();
       if (wait > 0) return this.#wakeIn(wait);
       const job = this.#next();

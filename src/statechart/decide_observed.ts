@@ -114,11 +114,12 @@ function failed(k: Knowledge, view: View, database: ExternalState): Decision {
   );
   // A person who edits the spec or asks for it gets one more try.
   const stirred = reconcileDue(k.object) || status?.observedGeneration !== metadata.generation;
-  if (failures + 1 >= MAX_PROVISIONING_FAILURES && !stirred) {
+  const begun = status?.removing === database.id; // said so already, which also acknowledged the asking
+  if (failures + 1 >= MAX_PROVISIONING_FAILURES && !stirred && !begun) {
     return idle(k, view, "Creating", { ready: verdict, synced: verdict });
   }
   // Said before it is sent, as with every removal: a restart must not take it for a loss (rule 12).
-  if (status?.removing !== database.id) {
+  if (!begun) {
     return { state: "Creating", step: "report", removing: database.id, ready: verdict, synced: verdict };
   }
   return { state: "Creating", step: "discard", database, ready: verdict, synced: verdict };

@@ -84,6 +84,42 @@ Deno.test("Q2: after a pause no call of any lane starts before its time, and all
   assertEquals(clock.pending, 0, "no timer is left");
 });
 
+Deno.test("Q2: after a pause few calls go at once, and more with each that succeeds", async () => {
+  const clock = new ManualClock();
+  const scheduler = new Scheduler({ clock, concurrency: 64 });
+  let running = 0, most = 0;
+  const call = () =>
+    scheduler.run("poll", never, async () => {
+      most = Math.max(most, ++running);
+      await sleep(clock, 10);
+      running--;
+    });
+  const calls = Array.from({ length: 64 }, call);
+  scheduler.pause(1_000);
+  for (let i = 0; i < 20; i++) scheduler.pause(1_000); // those under way are throttled too: one cut, not twenty
+  await clock.advance(999);
+  assertEquals([most, running], [64, 0]);
+  most = 0;
+  calls.push(...Array.from({ length: 10_000 }, call));
+  await clock.advance(11);
+  assert(most >= 16 && most <= 20, `${most} at once after the pause`);
+  await clock.advance(100);
+  assert(most > 16 && most < 32, `${most} at once after 100 ms`);
+  await clock.advance(5_000);
+  await Promise.all(calls);
+  assertEquals(most, 64);
+  for (let i = 0; i < 9; i++) {
+    scheduler.pause(1_000);
+    await clock.advance(1_000);
+  }
+  most = 0;
+  call();
+  call();
+  await clock.advance(5);
+  assertEquals(most, 1, "never none");
+  await clock.advance(100);
+});
+
 Deno.test("No more than the given number of calls run at once, whoever fails", async () => {
   const clock = new ManualClock();
   const scheduler = new Scheduler({ clock, concurrency: 4 });

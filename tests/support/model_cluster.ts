@@ -87,6 +87,12 @@ export class ModelCluster implements Cluster {
     return this.#update(before, { ...before, spec: { ...before.spec, ...spec } });
   }
 
+  /** Stores a spec that no schema checked, as an older or loosened CRD may have left it behind. */
+  replaceSpec(namespace: string, name: string, spec: unknown): ExternalDatabase {
+    const before = this.#must({ namespace, name });
+    return this.#update(before, { ...before, spec: spec as ExternalDatabaseSpec });
+  }
+
   /** Changes metadata as `kubectl annotate`, `label` or `replace` do. */
   meta(namespace: string, name: string, change: Partial<ExternalDatabase["metadata"]>): ExternalDatabase {
     const before = this.#must({ namespace, name });

@@ -100,24 +100,14 @@ export const reincarnate: EffectFunction = async (env, { decision, latest }, sig
     signal,
     patchStatus(object, change, { resourceVersion: true }),
   );
-  if (facts.object !== undefined && lost !== undefined) {
-    emit(
-      env,
-      facts.object,
-      failed
-        ? {
-          type: "Warning",
-          reason: "ProvisioningFailed",
-          action: "Recreate",
-          note: `The database ${quote(lost)} failed before it was available; creating another`,
-        }
-        : {
-          type: "Warning",
-          reason: "ExternalMissing",
-          action: "Recreate",
-          note: `The database ${quote(lost)} is gone at the provider; creating another`,
-        },
-    );
+  // That one failed was told before it was removed.
+  if (facts.object !== undefined && lost !== undefined && !failed) {
+    emit(env, facts.object, {
+      type: "Warning",
+      reason: "ExternalMissing",
+      action: "Recreate",
+      note: `The database ${quote(lost)} is gone at the provider; creating another`,
+    });
   }
   return facts;
 };
