@@ -3,18 +3,19 @@
  *
  * Promised: never awaited, never throws, never in the way: a bounded queue, one request at a time at a bounded rate;
  * what is repeated within six minutes becomes a series on the first Event, as client-go's recorder does. What the API
- * server refuses (a terminating namespace refuses all) is logged at debug and dropped.
+ * server refuses (a terminating namespace refuses all) is logged at debug and dropped; that the right to write Events is
+ * missing is said once at warn.
  *
  * @module
  */
 import { EventsV1Api, V1MicroTime } from "@kubernetes/client-node";
 import { OPERATOR_NAME } from "../api/constants.ts";
 import type { Clock } from "../core/clock.ts";
-import type { Logger } from "../core/log.ts";
+import type { Logger, LogLevel } from "../core/log.ts";
 import type { Random } from "../core/random.ts";
 import { sleep } from "../core/wait.ts";
 import { apiConfiguration, normalised, perCall } from "./client.ts";
-import type { EventRecord, EventRecorder } from "./port.ts";
+import { type EventRecord, type EventRecorder, KubeError } from "./port.ts";
 import type { Transport } from "./transport.ts";
 
 /** `reportingController` of all Events. */
@@ -84,6 +85,7 @@ class Recorder implements FlushableEventRecorder {
   readonly #stop = new AbortController();
   #working: Promise<void> | undefined;
   #dropped = 0;
+  #toldForbidden = false;
   #closed = false;
 
   constructor(options: EventRecorderOptions) {
@@ -147,7 +149,7 @@ class Recorder implements FlushableEventRecorder {
       series.queued = false;
       const started = clock.monotonic();
       await this.#write(series).catch((error) =>
-        log.log("debug", "An Event was dropped", {
+        log.log(this.#level(error), "An Event was dropped", {
           reason: series?.event.reason,
           error: error instanceof Error ? error.message : String(error),
         })
@@ -161,6 +163,15 @@ class Recorder implements FlushableEventRecorder {
         () => {},
       );
     }
+  }
+
+  /** A right that is missing is told once, for nothing else would; the rest is no news (D3). */
+  #level(error: unknown): LogLevel {
+    const forbidden = error instanceof KubeError && error.kind === "forbidden" &&
+      !/being terminated/.test(error.message);
+    if (!forbidden || this.#toldForbidden) return "debug";
+    this.#toldForbidden = true;
+    return "warn";
   }
 
   async #write(series: Series): Promise<void> {

@@ -3,11 +3,11 @@
  * still write its status and remove its finalizer, and they can be deleted. A cluster of its own, since the CRD changes.
  */
 import { assertEquals } from "@std/assert";
-import { API_VERSION, CRD_NAME, FINALIZER, GROUP, KIND, PLURAL, VERSION } from "../../src/api/constants.ts";
+import { API_VERSION, FINALIZER, KIND } from "../../src/api/constants.ts";
 import { validateSpec } from "../../src/api/validate.ts";
 import { eventually } from "../../tests/support/eventually.ts";
 import { freshNamespace, type Kube, startKube } from "../support/kube.ts";
-import { installCrd, requestResource, SEED_SPEC } from "../support/crd.ts";
+import { installCrd, installLooseCrd, requestResource, SEED_SPEC } from "../support/crd.ts";
 
 const stored: ReadonlyArray<readonly [string, unknown]> = [
   ["a poll interval in days", { ...SEED_SPEC, pollInterval: "90d" }],
@@ -29,35 +29,8 @@ const mistyped: ReadonlyArray<readonly [string, unknown]> = [
 
 const all = [...stored, ...mistyped];
 
-/** The CRD as a first, careless version might have been. */
-const LOOSE_CRD = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: CRD_NAME },
-  spec: {
-    group: GROUP,
-    names: { kind: KIND, listKind: `${KIND}List`, plural: PLURAL, singular: KIND.toLowerCase() },
-    scope: "Namespaced",
-    versions: [{
-      name: VERSION,
-      served: true,
-      storage: true,
-      subresources: { status: {} },
-      schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
-    }],
-  },
-};
-
 async function storeAll(kube: Kube, namespace: string): Promise<void> {
-  const crd = await kube.kubectlWith(
-    { stdin: JSON.stringify(LOOSE_CRD) },
-    "apply",
-    "--server-side",
-    "-f",
-    "-",
-  );
-  assertEquals(crd.code, 0, crd.stderr);
-  await kube.kubectl("wait", "--for=condition=Established", `crd/${CRD_NAME}`, "--timeout=30s");
+  await installLooseCrd(kube);
   const items = all.map(([, spec], index) => ({
     apiVersion: API_VERSION,
     kind: KIND,

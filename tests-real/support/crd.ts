@@ -22,6 +22,33 @@ export async function installCrd(kube: Kube): Promise<void> {
   }
 }
 
+/** Installs the CRD as a first, careless version might have been: it takes any spec. */
+export async function installLooseCrd(kube: Kube): Promise<void> {
+  const crd = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: CRD_NAME },
+    spec: {
+      group: GROUP,
+      names: { kind: KIND, listKind: `${KIND}List`, plural: PLURAL, singular: KIND.toLowerCase() },
+      scope: "Namespaced",
+      versions: [{
+        name: VERSION,
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
+      }],
+    },
+  };
+  const applied = await kube.kubectlWith(
+    { stdin: JSON.stringify(crd) },
+    ...["apply", "--server-side", "-f", "-"],
+  );
+  if (applied.code !== 0) throw new Error(`Installing the loose CRD failed: ${applied.stderr.trim()}`);
+  await kube.kubectl("wait", "--for=condition=Established", `crd/${CRD_NAME}`, "--timeout=30s");
+}
+
 /** The original design's example, whose three fields are a whole spec. */
 export const SEED_SPEC = { engine: "postgres", version: "14.2", sizeGb: 20 } as const;
 

@@ -154,6 +154,11 @@ export function conditionOf(object: ExternalDatabase | undefined, type: string):
   return c === undefined ? "none" : `${c.status}/${c.reason}`;
 }
 
+/** What the condition of that type says. */
+export function messageOf(object: ExternalDatabase | undefined, type: string): string {
+  return object?.status?.conditions?.find((c) => c.type === type)?.message ?? "";
+}
+
 /** All CRs of a namespace. */
 export async function list(kube: Kube, namespace: string): Promise<ExternalDatabase[]> {
   const answer = await kube.fetch(`/apis/crd.my.domain/v1/namespaces/${namespace}/externaldatabases`);

@@ -21,14 +21,18 @@ function event(reason: string, note = "n", uid = "u-1"): EventRecord {
   };
 }
 
-function setUp(options: { fail?: () => boolean; hang?: boolean; queue?: number; rate?: number } = {}) {
+function setUp(
+  options: { fail?: () => boolean; refusal?: string; hang?: boolean; queue?: number; rate?: number } = {},
+) {
   const clock = new ManualClock(), log = keepingLogger();
   const created: { event: EventRecord; meta: EventMeta; at: number }[] = [];
   const counted: { name: string; count: number }[] = [];
   let aborted = 0;
   const request = (signal: AbortSignal) => {
     if (options.fail?.()) {
-      return Promise.reject(new KubeError("forbidden", "the namespace is being terminated"));
+      return Promise.reject(
+        new KubeError("forbidden", options.refusal ?? "the namespace is being terminated"),
+      );
     }
     if (!options.hang) return Promise.resolve();
     return new Promise<void>((_, reject) =>
@@ -120,6 +124,15 @@ Deno.test("D3: a refused Event is logged at debug and dropped, and the next is w
   recorder.record(event("A"));
   await clock.advance(1_000);
   assertEquals(created.length, 3, "what was never written is created at its next occurrence, not counted");
+});
+
+Deno.test("that the right to write Events is missing is told once at warn", async () => {
+  const { clock, log, recorder } = setUp({ fail: () => true, refusal: "cannot create resource" });
+  for (const reason of ["A", "B"]) {
+    recorder.record(event(reason));
+    await clock.advance(1_000);
+  }
+  assertEquals(log.lines.map((line) => line.level), ["warn", "debug"]);
 });
 
 Deno.test("flush writes what waits and ends at its deadline whatever hangs; afterwards nothing is taken", async () => {
