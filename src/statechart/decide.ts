@@ -15,13 +15,14 @@ import {
   belongsToOther,
   isReadDue,
   ownership,
+  pollMs,
   presentDatabase,
   specOf,
   specProblem,
 } from "./facts.ts";
 import { hasFinalizer, isNew, type Knowledge } from "./knowledge.ts";
 import { statusDiffers, statusOf } from "./status.ts";
-import { failureVerdict, missing, no, normalise, readiness, unknown } from "./verdicts.ts";
+import { failureVerdict, listedReadiness, no, normalise, readiness, unknown } from "./verdicts.ts";
 import type { View } from "./view.ts";
 import { quote } from "./drift.ts";
 import type { TopState } from "./vocabulary.ts";
@@ -81,7 +82,7 @@ export function plan(k: Knowledge, view: View): Decision {
       ...resting(k),
       step: "wait",
       waitMs: 30_000,
-      ready: readiness(k, view, verdict),
+      ready: readiness(k, view, verdict, Math.max(pollMs(k, view), view.pollMs)),
       synced: verdict,
     };
   }
@@ -117,7 +118,7 @@ function end(k: Knowledge): Decision {
 /** Changes nothing until a person acts; yet what a list missed is read, so that `Ready` never speaks of a database that is gone. */
 function holding(k: Knowledge, view: View, verdict: Verdict): Decision {
   const step = isReadDue(k) ? "observe" : "idle";
-  return { ...resting(k), step, ready: missing(k) ?? readiness(k, view, verdict), synced: verdict };
+  return { ...resting(k), step, ready: listedReadiness(k, view, verdict), synced: verdict };
 }
 
 /** The state to rest in while nothing can be done: where the CR says it was. */

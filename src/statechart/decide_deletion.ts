@@ -25,7 +25,7 @@ import {
   transitionalPollMs,
 } from "./facts.ts";
 import { type ExternalState, hasFinalizer, type Knowledge } from "./knowledge.ts";
-import { missing, no, normalise, readiness, unknown } from "./verdicts.ts";
+import { listedReadiness, no, normalise, unknown } from "./verdicts.ts";
 import { ACCOUNT_WAIT_MS, type View } from "./view.ts";
 
 /** Time between two lookups or confirmations while one waits for an absence to settle, in milliseconds. */
@@ -60,7 +60,7 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
       "Deletion waits, as spec.paused is true: set it to false to let the database go",
     );
     const step = isReadDue(k) ? "confirm" : "idle";
-    return { ...said, step, ready: missing(k) ?? readiness(k, view, paused), synced: paused };
+    return { ...said, step, ready: listedReadiness(k, view, paused), synced: paused };
   }
   // Rule 15, "at once": no create was ever sent for it, or every one was refused by a definite answer.
   if (neverCreated(k)) return release("neverCreated");
@@ -93,8 +93,17 @@ function neverCreated(k: Knowledge): boolean {
 
 /** Retain: an unknown create is resolved first, then what was found is tagged, then the finalizer goes (rule 16). */
 function retain(k: Knowledge, view: View, said: Said, release: Release): Decision {
-  if (k.retained) return release(k.crdTerminating ? "crdDeleted" : "retain");
   const id = k.object.status?.providerId;
+  if (k.retained) {
+    // One that is not there could not be marked: that it is gone must be as sure as for a deletion.
+    const absentAt = k.observation?.kind === "absent" ? k.observation.sentAt : undefined;
+    if (id !== undefined && absentAt !== undefined) {
+      if (absentAt < view.massAbsenceOverAt) return { ...said, step: "retain" };
+      const held = heldBack(k, view, said, id, absentAt);
+      if (held !== undefined) return held;
+    }
+    return release(k.crdTerminating ? "crdDeleted" : "retain");
+  }
   if (id === undefined && ownFound(k, view).length === 0) {
     const settled = settledAt(k, view);
     if (k.lookup !== undefined && k.lookup.sentAt >= settled) {
@@ -155,8 +164,14 @@ function remove(k: Knowledge, view: View, said: Said, release: Release): Decisio
       again,
     );
   }
+  const held = id === undefined ? undefined : heldBack(k, view, said, id, absentAt);
+  return held ?? release("deleted");
+}
+
+/** Why an absence does not let the finalizer go yet: many are absent (rule 12), or the account is not sure (S4). */
+function heldBack(k: Knowledge, view: View, said: Said, id: string, absentAt: number): Decision | undefined {
   // Rule 12: no finalizer goes on an absence that nobody asked for while many are absent.
-  if (id !== undefined && !asked && !absenceConfirmed(k.object)) {
+  if (!isRemovalAsked(k, id) && !absenceConfirmed(k.object)) {
     if (view.massAbsence) {
       const verdict = no(
         "MassAbsence",
@@ -168,7 +183,7 @@ function remove(k: Knowledge, view: View, said: Said, release: Release): Decisio
   }
   // S4: the absence counts only under the account that holds the database, as it said after the absence was seen (A2);
   // also where we asked for it, for a delete that answers "not found" proves nothing under another account.
-  if (id !== undefined && !isAccountConfirmed(k, view, absentAt)) {
+  if (!isAccountConfirmed(k, view, absentAt)) {
     const unheard = view.providerError ??
       (view.provider?.account === undefined ? "it tells none" : undefined);
     const verdict = unheard === undefined ? said.synced : unknown(
@@ -177,7 +192,7 @@ function remove(k: Knowledge, view: View, said: Said, release: Release): Decisio
     );
     return { ...said, step: "wait", waitMs: ACCOUNT_WAIT_MS, ready: verdict, synced: verdict };
   }
-  return release("deleted");
+  return undefined;
 }
 
 /** What is waited for while a database is in a transitional state. */

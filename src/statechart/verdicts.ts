@@ -30,8 +30,8 @@ export function isServing(database: ExternalState): boolean {
 }
 
 /** Whether so long nothing was read that what was last seen says nothing any more (C5). */
-export function isUnread(k: Knowledge, view: View): boolean {
-  return view.now - k.lastReadAt >= UNREAD_PERIODS * pollMs(k, view);
+export function isUnread(k: Knowledge, view: View, periodMs = pollMs(k, view)): boolean {
+  return view.now - k.lastReadAt >= UNREAD_PERIODS * periodMs;
 }
 
 /** `Ready` of a recorded database that a read did not find. */
@@ -41,8 +41,21 @@ export function missing(k: Knowledge): Verdict | undefined {
   return no("ExternalMissing", `The provider says that the database ${quote(id)} is gone`);
 }
 
+/**
+ * `Ready` where the database is not read by itself, whatever the CR's own poll interval: only the list tells of it, and
+ * by a shorter period it would turn Unknown between any two lists (S5).
+ */
+export function listedReadiness(k: Knowledge, view: View, otherwise: Verdict): Verdict {
+  return missing(k) ?? readiness(k, view, otherwise, Math.max(pollMs(k, view), view.pollMs));
+}
+
 /** `Ready`: usable now; `otherwise` is said when the database is not. */
-export function readiness(k: Knowledge, view: View, otherwise: Verdict): Verdict {
+export function readiness(
+  k: Knowledge,
+  view: View,
+  otherwise: Verdict,
+  periodMs = pollMs(k, view),
+): Verdict {
   const database = presentDatabase(k);
   const last = lastReady(k);
   // Until this process has read it, the last word stands: that it was usable, or that nobody could tell any more.
@@ -50,7 +63,7 @@ export function readiness(k: Knowledge, view: View, otherwise: Verdict): Verdict
     (last?.status === "True" ||
       (last?.reason === "ProviderUnavailable" && k.object.status?.endpoint !== undefined));
   if (database === undefined ? told : isServing(database)) {
-    if (isUnread(k, view)) {
+    if (isUnread(k, view, periodMs)) {
       return unknown(
         "ProviderUnavailable",
         "The provider has not answered for three poll periods; the endpoint is kept",

@@ -485,23 +485,36 @@ for (const [words, make] of Object.entries(VOIDS)) {
     }));
 }
 
-Deno.test("A3: a whole namespace deleted while the account seems empty keeps its finalizers", async () => {
-  for (const before of [0, 2 * PERIOD]) {
-    await inWorld({}, async (world) => {
-      world.start();
-      const names = await fleet(world, 20);
-      const heal = emptied(world, true);
-      await world.run(before);
-      for (const name of names) world.cluster.delete("default", name);
-      await world.run(3 * PERIOD);
-      assertEquals(world.cluster.all().length, 20, `deleted ${before} ms after the account went empty`);
-      for (const name of names) assertEquals(world.condition(name, "Synced"), "False/MassAbsence");
-      heal();
-      await world.until("all gone", () => world.cluster.all().length === 0, 3 * PERIOD);
-      assertEquals(world.cloud.databases(), []);
-    });
-  }
-});
+for (const deletionPolicy of ["Delete", "Retain"] as const) {
+  Deno.test(`A3: a whole namespace deleted while the account seems empty keeps its finalizers, policy ${deletionPolicy}`, async () => {
+    for (const before of [0, 2 * PERIOD]) {
+      await inWorld({}, async (world) => {
+        world.start();
+        const names = await fleet(world, 20, { deletionPolicy });
+        const heal = emptied(world, true);
+        await world.run(before);
+        for (const name of names) world.cluster.delete("default", name);
+        await world.run(3 * PERIOD);
+        assertEquals(world.cluster.all().length, 20, `deleted ${before} ms after the account went empty`);
+        for (const name of names) assertEquals(world.condition(name, "Synced"), "False/MassAbsence");
+        heal();
+        await world.until("all gone", () => world.cluster.all().length === 0, 3 * PERIOD);
+        const left = world.cloud.databases();
+        assertEquals(left.length, deletionPolicy === "Retain" ? 20 : 0);
+        assert(left.every((d) => d.tags[TAG.retained] !== undefined), "and what is kept is marked");
+      });
+    }
+  });
+}
+
+Deno.test("rule 16: a retained database that is gone lets its resource go, one or a few at a time", () =>
+  inWorld({}, async (world) => {
+    world.start();
+    const names = await fleet(world, 5, { deletionPolicy: "Retain" });
+    world.cloud.remove(databaseOf(world, names[0]!).id);
+    world.cluster.delete("default", names[0]!);
+    await world.until("it is gone", () => world.get(names[0]!) === undefined, PERIOD);
+  }));
 
 Deno.test("A3: so does one that is deleted while the operator is down, and one restarted in the middle of it", () =>
   inWorld({}, async (world) => {

@@ -6,6 +6,8 @@
 import { TAG } from "../../api/constants.ts";
 import { ProviderError } from "../../providers/port.ts";
 import { ownership, ownFound, policiesOf, specOf } from "../../statechart/facts.ts";
+import type { Observation } from "../../statechart/knowledge.ts";
+import { absent } from "./reads.ts";
 import { type EffectFunction, readById, readObject, stepError, SupersededError } from "./env.ts";
 
 /** Tags every database of the CR as retained. One that is gone, foreign or dying needs no tag. */
@@ -18,8 +20,14 @@ export const retain: EffectFunction = async (env, { knowledge, latest }, signal)
   const view = env.view(uid);
   const ids = new Set(ownFound(knowledge, view).map((d) => d.id));
   if (object.status?.providerId !== undefined) ids.add(object.status.providerId);
+  let seen: Observation | undefined;
   for (const id of ids) {
     const observation = await readById(env, id, "urgent", signal);
+    if (id === object.status?.providerId) {
+      seen = observation;
+      if (observation.kind === "absent") absent(env, knowledge);
+      else env.notePresent(uid);
+    }
     if (observation.kind === "absent") continue;
     const { database } = observation;
     if (ownership(knowledge, database, view) !== "ours" || database.tags[TAG.retained] === uid) continue;
@@ -36,5 +44,5 @@ export const retain: EffectFunction = async (env, { knowledge, latest }, signal)
       if (!refused) throw stepError(error, { object });
     }
   }
-  return { object, retained: true };
+  return { object, observation: seen, retained: true };
 };
