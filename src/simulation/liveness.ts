@@ -13,7 +13,7 @@ import { ACCOUNT, type World } from "./world.ts";
 
 /** What of the world is not as it should be, one sentence each. */
 export function unsettled(world: World, safety: Safety): string[] {
-  const problems: string[] = [];
+  const problems = unheard(world);
   const uids = new Set<string>();
   for (const object of world.store.all()) {
     uids.add(object.metadata.uid);
@@ -27,6 +27,23 @@ export function unsettled(world: World, safety: Safety): string[] {
     if (uid === undefined || uids.has(uid) || record.tags[TAG.retained] !== undefined) continue;
     if (safety.isTainted(uid, "forced", "account", "looksNew", "left")) continue;
     problems.push(`${record.id} (${record.state}) outlives its CR ${record.tags[TAG.crName]}`);
+  }
+  return problems;
+}
+
+/** What the operator has not heard of yet: a watch that fell silent is noticed after minutes. */
+function unheard(world: World): string[] {
+  const reflector = world.working?.operator.reflector;
+  if (reflector === undefined) return ["no process works"];
+  const all = world.store.all();
+  const old = all.filter((o) =>
+    reflector.get(o.metadata.uid)?.metadata.resourceVersion !== o.metadata.resourceVersion
+  );
+  const problems = old.map((o) =>
+    `${o.metadata.name}: version ${o.metadata.resourceVersion} was not heard of`
+  );
+  if (reflector.size !== all.length) {
+    problems.push(`${reflector.size} resources are known, not ${all.length}`);
   }
   return problems;
 }
@@ -52,7 +69,14 @@ function liveProblem(world: World, safety: Safety, object: ExternalDatabase): st
     }`;
   }
   if (spec.paused) return reasonIs(object, "Paused");
-  if (status.account !== undefined && status.account !== ACCOUNT) return reasonIs(object, "Conflict");
+  if (status.account !== undefined && status.account !== ACCOUNT) {
+    // Nobody reads it any more, so after three periods nobody can say that it is usable.
+    const readable = world.cloud.get(status.providerId ?? "")?.account === ACCOUNT; // recorded while the account changed
+    if (!readable && words(object, "Ready").startsWith("True")) {
+      return "is said to be usable though nobody reads it";
+    }
+    return reasonIs(object, "Conflict");
+  }
   if (status.providerId === undefined) {
     if (spec.providerId !== undefined) return adoptionProblem(world, object);
     return `has no database: ${words(object, "Synced")}`;

@@ -59,3 +59,17 @@ Deno.test("Seed 371: under another account for long, Ready turns Unknown once an
     assertEquals(world.condition("orders", "Synced"), "False/Conflict");
     assertEquals(readyWords(world), ["True/Available", "Unknown/ProviderUnavailable"]);
   }));
+
+Deno.test("Seed 1034: a list that still shows the database under a changed account does not make Ready flap", () =>
+  inWorld({}, async (world) => {
+    world.start({ pollIntervalMs: MINUTE });
+    world.cluster.create("default", "orders", { pollInterval: "10s" });
+    await world.available("orders");
+    // As a create is recorded whose account changed under it.
+    const { status } = world.get("orders") ?? {};
+    world.cluster.setStatus("default", "orders", { ...status, account: "another" });
+    await world.until("in conflict", () => world.condition("orders", "Synced") === "False/Conflict");
+    world.cluster.writes.length = 0;
+    await world.run(30 * MINUTE);
+    assertEquals(readyWords(world), [], "written again and again");
+  }));
