@@ -13,6 +13,7 @@ import type { ProviderGateway } from "./gateway.ts";
 
 /** Time between two looks at the account while all is well, in milliseconds: credentials may be changed under us. */
 const REFRESH_MS = 60_000;
+const RETRY = { baseMs: 1_000, capMs: 30_000 };
 /** Looks on request keep this distance, in milliseconds. */
 const MIN_DISTANCE_MS = 1_000;
 
@@ -70,10 +71,9 @@ export class AccountWatch {
       this.#requested = false;
       const ok = await this.refresh(signal);
       failures = ok ? 0 : failures + 1;
-      const waitMs = ok
-        ? jitter(random, REFRESH_MS)
-        : backoffMs({ baseMs: 1_000, capMs: 30_000 }, failures - 1, random);
-      await this.#pause(waitMs, signal);
+      // A request does not shorten the back-off of one that fails: many that ask would make it a loop.
+      if (ok) await this.#pause(jitter(random, REFRESH_MS), signal);
+      else await sleep(this.options.clock, backoffMs(RETRY, failures - 1, random), signal).catch(() => {});
     }
   }
 

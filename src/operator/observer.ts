@@ -91,7 +91,9 @@ export class Observer {
       if (signal.aborted) return;
       failures = ok ? 0 : failures + 1;
       if (ok && this.#o.hurried()) this.#requested = true;
-      await this.#pause(ok ? jitter(random, periodMs, 0.05) : backoffMs(RETRY, failures - 1, random), signal);
+      // A request does not shorten the back-off of a list that fails: many that ask would make it a loop.
+      if (ok) await this.#pause(jitter(random, periodMs, 0.05), signal);
+      else await sleep(this.#o.clock, backoffMs(RETRY, failures - 1, random), signal).catch(() => {});
     }
   }
 
