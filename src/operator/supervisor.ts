@@ -235,10 +235,19 @@ export class Supervisor {
     const { metadata, status } = k.object;
     const left = decision.database?.id ?? status?.providerId;
     // S2: what goes without our release may leave a database behind.
-    const byForce = left !== undefined && !k.released && !isRemovalAsked(k, left) &&
+    const unanswered = k.releaseAsked && !k.released;
+    const byForce = !unanswered && left !== undefined && !k.released && !isRemovalAsked(k, left) &&
       k.observation?.kind !== "absent";
     if (byForce) {
       this.#o.log.log("error", "A resource is gone while its database may live; see the orphans", {
+        namespace: metadata.namespace,
+        name: metadata.name,
+        uid: metadata.uid,
+        providerId: left,
+      });
+    }
+    if (unanswered) {
+      this.#o.log.log("warn", "A resource was released, though the API server did not answer", {
         namespace: metadata.namespace,
         name: metadata.name,
         uid: metadata.uid,

@@ -86,6 +86,8 @@ export interface Knowledge {
   readonly retained: boolean;
   /** We removed our finalizer ourselves. */
   readonly released: boolean;
+  /** The removal of our finalizer was sent and not answered. */
+  readonly releaseAsked: boolean;
   /** Why adoption or ownership is refused. */
   readonly conflict?: string | undefined;
   /** More than one live database carries this UID: their ids (S1). */
@@ -142,6 +144,7 @@ export interface Learned {
   readonly crdTerminating?: boolean | undefined;
   readonly retained?: true | undefined;
   readonly released?: true | undefined;
+  readonly releaseAsked?: true | undefined;
   readonly conflict?: string | null | undefined;
   readonly duplicates?: readonly string[] | undefined;
   readonly reported?: { readonly text: string; readonly resourceVersion: string } | undefined;
@@ -182,6 +185,7 @@ export function initialKnowledge(
     crdTerminating: false,
     retained: false,
     released: false,
+    releaseAsked: false,
     duplicates: [],
     failures: {},
     stimuli: 0,

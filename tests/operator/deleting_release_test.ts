@@ -167,3 +167,27 @@ Deno.test("Rule 16: an abandon annotation with another UID abandons nothing", ()
     await gone(world);
     await assertNothingLeft(world);
   }));
+
+Deno.test("Rule 16: a release whose answer is lost is told as one, and is no orphan by force", async () => {
+  for (const blindMs of [0, 5_000]) {
+    await inWorld({}, async (world) => {
+      world.start();
+      world.cluster.create("default", "orders", { deletionPolicy: "Retain" });
+      await world.available("orders");
+      const id = world.get("orders")!.status!.providerId!;
+      let lost = 0;
+      world.cluster.fault = ({ verb, phase }) => {
+        if (verb === "patch" && phase === "after") lost ||= world.clock.monotonic();
+        const blind = lost > 0 && verb !== "watch" && world.clock.monotonic() <= lost + blindMs;
+        if (blind && (verb === "patch" || blindMs > 0)) throw new KubeError("network", "connection reset");
+      };
+      world.cluster.delete("default", "orders");
+      await world.run(60_000);
+      assertEquals(world.get("orders"), undefined);
+      assert(lost > 0);
+      assertEquals(world.lines.filter((l) => l.level === "error"), []);
+      assert(world.lines.some((l) => l.level === "warn" && l.fields.providerId === id));
+      if (blindMs === 0) assert(world.events.some((e) => e.reason === "Retained" && e.note.includes(id)));
+    });
+  }
+});

@@ -12,7 +12,15 @@ import { hasFinalizer, isNew, type Learned } from "../../statechart/knowledge.ts
 import { recordedStatus } from "../../statechart/recorded.ts";
 import { statusOf, type TimelessStatus, withTimes } from "../../statechart/status.ts";
 import { StepError } from "../../statechart/step_error.ts";
-import { type EffectEnv, type EffectFunction, keyOf, othersThan, patching, timestamp } from "./env.ts";
+import {
+  type EffectEnv,
+  type EffectFunction,
+  keyOf,
+  othersThan,
+  patching,
+  readObject,
+  timestamp,
+} from "./env.ts";
 import { announceRelease, announceStatus, emit } from "./announce.ts";
 
 /** Writes the finalizer, the intent record, under the CR's resourceVersion (rules 1 and 2). */
@@ -122,10 +130,34 @@ export const release: EffectFunction = async (env, { decision, latest, knowledge
     object,
     signal,
     () => env.cluster.patch(keyOf(object), operations, { signal }),
-  );
+  ).catch((error: unknown) => unansweredRelease(env, object, error, signal));
   announceRelease(env, object, decision.cause ?? "deleted", knowledge);
   return { ...facts, released: true };
 };
+
+/** What a write leaves open whose answer did not come (port.ts). */
+const UNANSWERED: ReadonlySet<string | undefined> = new Set(["server", "unavailable", "network", "timeout"]);
+
+/** The release may have landed: then it is ours, and what it leaves behind must be named as such (rule 16). */
+async function unansweredRelease(
+  env: EffectEnv,
+  object: ExternalDatabase,
+  error: unknown,
+  signal: AbortSignal,
+): Promise<Learned> {
+  if (!(error instanceof StepError) || !UNANSWERED.has(error.code)) throw error;
+  const { message, errorClass, code, retryAfterMs } = error;
+  const failed = (learned: Learned) =>
+    new StepError(errorClass, message, { code, retryAfterMs, learned, cause: error });
+  let after: ExternalDatabase | undefined;
+  try {
+    after = await readObject(env, object, signal);
+  } catch {
+    throw failed({ releaseAsked: true }); // the first failure says why; the next try asks again
+  }
+  if (after !== undefined && hasFinalizer(after)) throw failed({ object: after });
+  return after === undefined ? { gone: true } : { object: after };
+}
 
 /** Writes a status with the times of its conditions. */
 export function writeStatus(
