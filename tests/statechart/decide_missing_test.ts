@@ -1,0 +1,103 @@
+/**
+ * The operator's mind by table: a database that is not there (R7, rule 12).
+ *
+ * @module
+ */
+import { ANNOTATION } from "../../src/api/constants.ts";
+import type { ExternalState } from "../../src/statechart/knowledge.ts";
+import { absent, cr, db, inStep, known, NOW } from "./support.ts";
+
+import { table } from "./decide_table.ts";
+
+const withId = (more: Parameters<typeof cr>[0] = {}) => cr({ status: inStep(), ...more });
+const lookup = (found: readonly ExternalState[], ageMs = 50) => ({ sentAt: NOW - ageMs, found });
+
+const gone = { observation: absent(), lookup: lookup([]) };
+table("missing", {
+  "R7: an absence is confirmed by id and tag": {
+    k: known(withId(), { observation: absent() }),
+    is: "Drifted/confirm",
+    synced: "ExternalMissing",
+  },
+  "R7: a lookup from before the absence does not count": {
+    k: known(withId(), { observation: absent(100), lookup: lookup([], 101) }),
+    is: "Drifted/confirm",
+  },
+  "R7: once confirmed a new incarnation begins": { k: known(withId(), gone), is: "Drifted/reincarnate" },
+  "R7: not within the settle window": {
+    k: known(withId(), gone),
+    v: { settleSince: NOW - 1_000 },
+    is: "Drifted/wait",
+    synced: "ExternalMissing",
+    ready: "False/ExternalMissing",
+  },
+  "R7: not before a whole list was counted": {
+    k: known(withId(), gone),
+    v: { roundAt: NOW - 101 },
+    is: "Drifted/wait",
+  },
+  "A2: not before the account has said its name since": {
+    k: known(withId(), gone),
+    v: { accountAt: NOW - 101 },
+    is: "Drifted/wait",
+  },
+  "S6: an old absence is read again": {
+    k: known(withId(), { observation: absent(60_001), lookup: lookup([], 60_001) }),
+    is: "Drifted/confirm",
+  },
+  "R7: onMissing Report only says so": {
+    k: known(withId({ spec: { onMissing: "Report" } }), gone),
+    is: "Drifted/idle",
+    synced: "ExternalMissing",
+  },
+  "rule 19: an adopted one too": {
+    k: known(withId({ status: inStep({ adopted: true }) }), gone),
+    is: "Drifted/idle",
+  },
+  "a database named in the spec is never re-created under another name": {
+    k: known(withId({ spec: { providerId: "db-1", onMissing: "Recreate" } }), gone),
+    is: "Drifted/idle",
+  },
+  "another of its own is taken instead": {
+    k: known(withId(), { observation: absent(), lookup: lookup([db({ id: "db-7" })]) }),
+    is: "Creating/record",
+    id: "db-7",
+  },
+  "rule 12: nothing is re-created in a mass absence": {
+    k: known(withId(), gone),
+    v: { massAbsent: true, massAbsence: true },
+    is: "Drifted/idle",
+    synced: "MassAbsence",
+    ready: "False/MassAbsence",
+  },
+  "rule 12: unless a person confirms": {
+    k: known(withId({ meta: { annotations: { [ANNOTATION.confirmAbsence]: "yes" } } }), gone),
+    v: { massAbsent: true, massAbsence: true, roundAt: NOW - 1_000 },
+    is: "Drifted/reincarnate",
+  },
+  "rule 12: an old confirmation confirms nothing": {
+    k: known(
+      withId({
+        meta: { annotations: { [ANNOTATION.confirmAbsence]: "yes" } },
+        status: inStep({ lastHandledConfirmation: "yes" }),
+      }),
+      gone,
+    ),
+    v: { massAbsent: true },
+    is: "Drifted/idle",
+    synced: "MassAbsence",
+  },
+  "rule 12: what was absent among many is read again when that is over": {
+    k: known(withId(), gone),
+    v: { massAbsenceOverAt: NOW },
+    is: "Drifted/confirm",
+  },
+  "F3: a reported absence is looked at again when a person asks": {
+    k: known(withId({ spec: { onMissing: "Report" } }), { ...gone, refreshSince: NOW }),
+    is: "Drifted/confirm",
+  },
+  "rule 7: what we removed ourselves needs no confirmation": {
+    k: known(withId(), { observation: absent(), removals: { "db-1": NOW - 500 } }),
+    is: "Creating/reincarnate",
+  },
+});
