@@ -16,6 +16,7 @@ const FOREIGN_FINALIZER = "example.com/keep";
 /** Does it; what the API server refuses stays undone. */
 export function perform(world: World, action: Action): void {
   const { at: _at, ...deed } = action;
+  world.observer.deed(deed as Deed);
   world.observer.say("fate", JSON.stringify(deed));
   try {
     act(world, deed as Deed);

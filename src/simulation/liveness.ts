@@ -121,7 +121,7 @@ function databaseProblem(safety: Safety, object: ExternalDatabase, record: Cloud
 /** An adoption that a person must sort out: its database is gone, or another's. */
 function adoptionProblem(world: World, object: ExternalDatabase): string | undefined {
   const record = world.cloud.get(object.spec.providerId ?? "");
-  if (record === undefined) return reasonIs(object, "CreateFailed");
+  if (record?.account !== ACCOUNT) return reasonIs(object, "CreateFailed");
   const owner = record.tags[TAG.uid];
   if (owner !== undefined && owner !== object.metadata.uid && world.store.byUid(owner) !== undefined) {
     return reasonIs(object, "Conflict");

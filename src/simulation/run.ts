@@ -5,6 +5,7 @@
  */
 import type { ExternalDatabase } from "../api/schema.ts";
 import type { OperatorDeps } from "../operator/operator.ts";
+import { Coverage } from "./coverage.ts";
 import { drive } from "./drain.ts";
 import { confirmAbsences, unsettled } from "./liveness.ts";
 import type { Plan } from "./plan.ts";
@@ -28,6 +29,9 @@ export interface RunResult {
   /** A hash of everything that happened. */
   readonly digest: string;
   readonly steps: number;
+  /** Calls that the first process made before faults ended. */
+  readonly calls: number;
+  readonly coverage: Coverage["counts"];
   /** Virtual milliseconds. */
   readonly ms: number;
   /** Milliseconds from the end of all faults until the world was as the specs ask. */
@@ -67,9 +71,13 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     trace.add(world.time, "ORACLE", `${oracle}: ${what}`);
   };
   const budget = new Budget();
+  const coverage = new Coverage();
+  let calls = 0;
   const observer: WorldObserver = {
     say: (who, line) => trace.add(world?.time ?? 0, who, line),
+    deed: (deed) => coverage.add("deed", deed.do),
     call: (p, what) => {
+      if (p.name === "p1" && !world.calm) calls++;
       trace.add(world.time, p.name, `→ ${what}`);
       budget.count(world.time);
     },
@@ -77,19 +85,22 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     mutation: (p, m) => safety?.mutation(p, m) ?? (() => {}),
     log: (p, level, message, fields) => {
       trace.add(world.time, p.name, `${level} ${message} ${JSON.stringify(fields ?? {})}`);
+      if (message.startsWith("Failed: ")) coverage.add("failure", `${message.slice(8)} ${fields?.["class"]}`);
       if (fields?.["class"] === "bug" || DEFECTS.some((d) => message.startsWith(d))) {
         fail("F4", `${message}: ${fields?.["error"] ?? ""}`);
       }
     },
     event: (p, e) =>
       trace.add(world.time, p.name, `Event ${e.reason} ${e.regarding.metadata.name}: ${e.note}`),
-    transition: (p, t) =>
-      trace.add(
-        world.time,
-        p.name,
-        `${t.object.metadata.name}: ${t.from ?? "·"} ⇒ ${t.to ?? "·"} (${t.event}, ${t.reason})`,
-      ),
-    died: (p, why) => trace.add(world.time, p.name, `dies: ${why}`),
+    transition: (p, t) => {
+      coverage.add("transition", `${t.from ?? "·"}⇒${t.to ?? "·"}`);
+      const name = t.object.metadata.name;
+      trace.add(world.time, p.name, `${name}: ${t.from ?? "·"} ⇒ ${t.to ?? "·"} (${t.event}, ${t.reason})`);
+    },
+    died: (p, why) => {
+      coverage.add("death", why.split(" ").slice(0, why.startsWith("at") ? 6 : 3).join(" "));
+      trace.add(world.time, p.name, `dies: ${why}`);
+    },
     accountSwitched: () => safety?.accountSwitched(),
   };
   world = new World(plan, observer, options.deps);
@@ -119,6 +130,8 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     trace: trace.lines,
     digest: trace.digest,
     steps,
+    calls,
+    coverage: coverage.counts,
     ms: Math.round(world.time),
     settledAfterMs: end.settledAfterMs,
   };

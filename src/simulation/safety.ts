@@ -11,7 +11,7 @@ import { policiesOf } from "../statechart/facts.ts";
 import { isNew } from "../statechart/knowledge.ts";
 import type { Change } from "./kube_store.ts";
 import type { Mutation, SimulatedProcess } from "./process.ts";
-import type { World } from "./world.ts";
+import { ACCOUNT, type World } from "./world.ts";
 
 /** Why a UID's databases are beyond what the operator promises. */
 export type Taint =
@@ -113,6 +113,12 @@ export class Safety {
     };
   }
 
+  /** The credentials lead elsewhere, or did until a moment ago. */
+  #away(): boolean {
+    return this.world.cloud.settings.account !== ACCOUNT ||
+      this.world.clock.monotonic() - this.#switchedAt < ACCOUNT_NOTICE_MS;
+  }
+
   #lately(uid: string): boolean {
     const now = this.world.clock.monotonic();
     return now - (this.#changedByUser.get(uid) ?? Number.NEGATIVE_INFINITY) < NOTICE_MS ||
@@ -167,10 +173,10 @@ export class Safety {
   }
 
   #onCreate(effect: Effect): void {
-    const { cloud, store, clock } = this.world;
+    const { cloud, store } = this.world;
     const uid = effect.uid ?? "";
     const object = store.byUid(uid);
-    if (clock.monotonic() - this.#switchedAt < ACCOUNT_NOTICE_MS) this.taint(uid, "account");
+    if (this.#away()) this.taint(uid, "account");
     const live = (cloud.liveByUid().get(uid) ?? []).filter((d) => d.account === effect.account);
     if (live.length > 1 && !this.isTainted(uid, "looksNew", "account")) {
       const ids = live.map((d) => `${d.id} (${d.state})`).join(", ");
@@ -198,6 +204,10 @@ export class Safety {
     if (by === "user") {
       this.#changedByUser.set(uid, this.world.clock.monotonic());
       if (change.type === "DELETED" && this.#hadFinalizer.has(uid)) this.taint(uid, "forced");
+      // Nobody can tell any more where it is, once the process that saw it is gone.
+      if (before?.status?.account !== undefined && object.status?.account === undefined && this.#away()) {
+        this.taint(uid, "account");
+      }
       // Rule 1 cannot tell it from a new one any more, once the process that knows better is gone.
       if (before !== undefined && isNew(object) && this.#hadFinalizer.has(uid)) this.taint(uid, "looksNew");
       return;

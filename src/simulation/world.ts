@@ -9,7 +9,7 @@ import { SimulatedCloud } from "../providers/simulated/cloud.ts";
 import { KIND_CLUSTER, SimulatedKube } from "./kube_port.ts";
 import { KubeStore } from "./kube_store.ts";
 import { SimulatedLease } from "./lease.ts";
-import type { Plan } from "./plan.ts";
+import type { Deed, Plan } from "./plan.ts";
 import { type ProcessObserver, SimulatedProcess } from "./process.ts";
 import { Dice } from "./random.ts";
 import { perform } from "./deeds.ts";
@@ -22,6 +22,8 @@ export const ACCOUNT = "simulated";
 export interface WorldObserver extends ProcessObserver {
   /** One readable line; `who` did it. */
   say(who: string, line: string): void;
+  /** A deed of the plan happens. */
+  deed(deed: Deed): void;
   /** The credentials lead to another account now. */
   accountSwitched(): void;
 }

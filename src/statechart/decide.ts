@@ -75,7 +75,7 @@ export function plan(k: Knowledge, view: View): Decision {
     const verdict = no(
       "Conflict",
       `The credentials belong to account ${quote(view.provider.account ?? "")}, the database to ${
-        quote(object.status?.account ?? "")
+        quote(k.account ?? "")
       }; nothing is changed until they agree`,
     );
     return {

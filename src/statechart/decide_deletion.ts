@@ -75,7 +75,7 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
   if (accountDiffers(k, view)) {
     const verdict = no(
       "Conflict",
-      `Deletion waits: the credentials belong to another account than ${quote(object.status?.account ?? "")}`,
+      `Deletion waits: the credentials belong to another account than ${quote(k.account ?? "")}`,
     );
     return { ...said, step: "wait", waitMs: 30_000, ready: verdict, synced: verdict };
   }
@@ -140,7 +140,9 @@ function remove(k: Knowledge, view: View, said: Said, release: Release): Decisio
   const absentAt = k.observation?.kind === "absent" ? k.observation.sentAt : Number.NEGATIVE_INFINITY;
   const lookup = k.lookup;
   const again = id === undefined ? "lookup" as const : "confirm" as const;
-  const elsewhere = id !== undefined && isOfAnotherAccount(k, view, absentAt);
+  // Without an id (never recorded, or its status was wiped) the lookup alone is what an account said.
+  const saidAt = id === undefined ? lookup?.sentAt ?? absentAt : absentAt;
+  const elsewhere = isOfAnotherAccount(k, view, saidAt);
   // What was absent among many says nothing once they are back: that one may be back too (rule 12).
   const among = id !== undefined && !asked && absentAt < view.massAbsenceOverAt;
   if (lookup === undefined || lookup.sentAt < absentAt || elsewhere || among) return { ...said, step: again };
@@ -164,14 +166,19 @@ function remove(k: Knowledge, view: View, said: Said, release: Release): Decisio
       again,
     );
   }
-  const held = id === undefined ? undefined : heldBack(k, view, said, id, absentAt);
-  return held ?? release("deleted");
+  return heldBack(k, view, said, id, saidAt) ?? release("deleted");
 }
 
 /** Why an absence does not let the finalizer go yet: many are absent (rule 12), or the account is not sure (S4). */
-function heldBack(k: Knowledge, view: View, said: Said, id: string, absentAt: number): Decision | undefined {
+function heldBack(
+  k: Knowledge,
+  view: View,
+  said: Said,
+  id: string | undefined,
+  absentAt: number,
+): Decision | undefined {
   // Rule 12: no finalizer goes on an absence that nobody asked for while many are absent.
-  if (!isRemovalAsked(k, id) && !absenceConfirmed(k.object)) {
+  if (id !== undefined && !isRemovalAsked(k, id) && !absenceConfirmed(k.object)) {
     if (view.massAbsence) {
       const verdict = no(
         "MassAbsence",

@@ -168,18 +168,18 @@ export function absenceConfirmed(object: ExternalDatabase): boolean {
 
 /** Whether an absence was seen before the account that answers now did so first: it may be another one's word (S4, A2). */
 export function isOfAnotherAccount(k: Knowledge, view: View, absentAt: number): boolean {
-  return k.object.status?.account !== undefined && absentAt < view.accountSince;
+  return k.account !== undefined && absentAt < view.accountSince;
 }
 
 /** Whether the account that holds the database has said its name since `absentAt`: else an absence says nothing (S4, A2). */
 export function isAccountConfirmed(k: Knowledge, view: View, absentAt: number): boolean {
-  const stored = k.object.status?.account;
+  const stored = k.account;
   return stored === undefined || (view.provider?.account === stored && view.accountAt >= absentAt);
 }
 
 /** Whether the account that answers is not the one that holds the database (A2, rule 12). */
 export function accountDiffers(k: Knowledge, view: View): boolean {
-  const stored = k.object.status?.account;
+  const stored = k.account;
   const seen = view.provider?.account;
   return stored !== undefined && seen !== undefined && stored !== seen;
 }

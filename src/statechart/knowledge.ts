@@ -88,6 +88,8 @@ export interface Knowledge {
   readonly released: boolean;
   /** The removal of our finalizer was sent and not answered. */
   readonly releaseAsked: boolean;
+  /** The account that the CR last named: a wiped status does not make it unknown (S4, A4). */
+  readonly account?: string | undefined;
   /** Why adoption or ownership is refused. */
   readonly conflict?: string | undefined;
   /** More than one live database carries this UID: their ids (S1). */
@@ -121,6 +123,8 @@ export interface Knowledge {
 export interface Learned {
   readonly object?: ExternalDatabase | undefined;
   readonly gone?: true | undefined;
+  /** A CR that was taken for gone was read after all: what this process believed of its life is not sure. */
+  readonly foundAlive?: true | undefined;
   readonly finalizerWrittenOnNew?: true | undefined;
   /** Another process wrote the finalizer before we could: it may be creating (rule 5). */
   readonly finalizerOfAnother?: true | undefined;
@@ -184,6 +188,7 @@ export function initialKnowledge(
     polls: 0,
     crdTerminating: false,
     retained: false,
+    account: object.status?.account,
     released: false,
     releaseAsked: false,
     duplicates: [],

@@ -34,6 +34,7 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   const next: Draft = { ...k };
   if (facts.object !== undefined) learnObject(next, facts.object, now);
   if (facts.gone) next.gone = true;
+  if (facts.foundAlive) next.bornHere = next.untouched = false;
   if (facts.finalizerWrittenOnNew && k.untouched) next.provenNew = true;
   if (facts.finalizerOfAnother) {
     next.bornHere = next.untouched = false;
@@ -111,6 +112,7 @@ function learnObject(next: Draft, object: ExternalDatabase, now: number): void {
   // Raised, not merely gone: a status that was wiped leaves the database that we know (A4).
   if ((object.status?.incarnation ?? 1) > (before.status?.incarnation ?? 1)) forgetDatabase(next, object);
   if (object.status?.providerId !== undefined) next.mayExist = true;
+  next.account = object.status?.account ?? next.account;
   // One that lost finalizer and status looks new and is not (A4).
   if (isNew(object) && !isNew(before)) next.provenNew = next.untouched = false;
   // A finalizer alone may be our own write, which the watch brought before its answer came.

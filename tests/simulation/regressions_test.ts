@@ -73,3 +73,19 @@ Deno.test("Seed 1034: a list that still shows the database under a changed accou
     await world.run(30 * MINUTE);
     assertEquals(readyWords(world), [], "written again and again");
   }));
+
+Deno.test("Seed 2490: a deletion whose status was wiped waits for the account that held the database", () =>
+  inWorld({}, async (world) => {
+    world.start({ pollIntervalMs: MINUTE });
+    world.cluster.create("default", "orders");
+    await world.available("orders");
+    world.cloud.configure({ account: "another" });
+    world.cluster.delete("default", "orders");
+    await world.until("in conflict", () => world.condition("orders", "Synced") === "False/Conflict");
+    world.cluster.setStatus("default", "orders", {});
+    await world.run(10 * MINUTE);
+    assertEquals(world.get("orders")?.metadata.finalizers?.length, 1, "released on another account's word");
+    world.cloud.configure({ account: "simulated" });
+    await world.until("it is gone", () => world.get("orders") === undefined, 5 * MINUTE);
+    assertEquals(world.cloud.databases().length, 0);
+  }));
