@@ -202,6 +202,9 @@ function heldBack(
   return undefined;
 }
 
+/** Status writes that may fail before a removal is sent unsaid. */
+const MAX_UNSAID = 3;
+
 /** What is waited for while a database is in a transitional state. */
 const AWAITED = {
   Deleting: "is being deleted at the provider; waiting for its end",
@@ -230,7 +233,8 @@ function removeOne(
     }, recorded ? "confirm" : "lookup");
   }
   // Said before it is sent, so that a restart takes the absence that follows for one that we asked for (rule 12).
-  if (recorded && k.object.status?.removing !== database.id) {
+  // A status that cannot be written holds no deletion up for long (L2).
+  if (recorded && k.object.status?.removing !== database.id && (k.attempts.report ?? 0) < MAX_UNSAID) {
     return { ...said, step: "report", removing: database.id };
   }
   return { ...said, step: "remove", database };

@@ -203,6 +203,18 @@ Deno.test("F2: a status that cannot be written for a while is written when it ca
   }
 });
 
+Deno.test("L2: a deletion ends though its status cannot be written at all", () =>
+  inWorld({}, async (world) => {
+    world.start();
+    await inStep(world);
+    world.cluster.fault = ({ verb, phase }) => {
+      if (verb === "patchStatus" && phase === "before") throw new KubeError("forbidden", "no write for you");
+    };
+    world.cluster.delete("default", "orders");
+    await world.until("orders is gone", () => world.get("orders") === undefined);
+    assertEquals(world.cloud.databases(), []);
+  }));
+
 Deno.test("F2: a status write whose answer is lost, each time, ends in the right status and no loop", () =>
   inWorld({}, async (world) => {
     world.start();
