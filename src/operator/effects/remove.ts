@@ -10,6 +10,7 @@ import { quote } from "../../statechart/drift.ts";
 import { everAvailable, ownership, policiesOf, specOf } from "../../statechart/facts.ts";
 import type { Learned, Observation } from "../../statechart/knowledge.ts";
 import { learn } from "../../statechart/learn.ts";
+import { vanished } from "../../statechart/vanished.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import {
   type EffectEnv,
@@ -25,22 +26,27 @@ import { absent } from "./reads.ts";
 
 /** Deletes one database of a CR that is being deleted (rules 9 and 13). */
 export const remove: EffectFunction = async (env, { knowledge, decision, latest }, signal) => {
-  const object = await readObject(env, knowledge.object, signal);
+  const lost = vanished(knowledge)?.object;
+  const found = await readObject(env, knowledge.object, signal);
+  if (found !== undefined && lost !== undefined) return { foundAlive: true };
+  const object = found ?? lost;
   if (object === undefined) return { gone: true };
-  if (!mayRemove(object)) return { object };
+  // What stands in for a vanished CR is nothing that was read.
+  const base: Learned = lost === undefined ? { object } : {};
+  if (!mayRemove(object)) return base;
   const crd = await crdState(env, signal);
-  if (crd !== "established") return { object, crdTerminating: true }; // rule 13: abandoned, not deleted
+  if (crd !== "established") return { ...base, crdTerminating: true }; // rule 13: abandoned, not deleted
   const recordedId = object.status?.providerId;
   const id = decision.database?.id ?? recordedId;
   if (id === undefined) throw new StepError("bug", "There is no database to delete");
   const observation = await readById(env, id, "urgent", signal);
   // What a lookup said of a duplicate is put right, or the same removal would be chosen again and again (S5).
   const facts = (seen: Observation & { readonly kind: "present" }): Learned => {
-    if (id === recordedId) return { object, observation: seen };
+    if (id === recordedId) return { ...base, observation: seen };
     const { lookup } = knowledge;
-    if (lookup === undefined) return { object };
+    if (lookup === undefined) return base;
     return {
-      object,
+      ...base,
       lookup: { ...lookup, found: lookup.found.map((d) => d.id === id ? seen.database : d) },
     };
   };
@@ -51,16 +57,21 @@ export const remove: EffectFunction = async (env, { knowledge, decision, latest 
   if (observation.kind === "absent") {
     // Of a duplicate only a new lookup can tell; forgetting the old one asks for it.
     return id === recordedId
-      ? { object, observation }
-      : { object, removed: { id, at: env.clock.monotonic() } };
+      ? { ...base, observation }
+      : { ...base, removed: { id, at: env.clock.monotonic() } };
   }
   const { database } = observation;
   const view = env.view(object.metadata.uid);
   if (ownership(knowledge, database, view) !== "ours") return facts(observation); // S3
   if (database.state !== "Available" && database.state !== "Failed") return facts(observation); // Q4
-  const seen = id === recordedId ? { object, observation } : { object };
+  const seen = id === recordedId ? { ...base, observation } : base;
+  if (lost !== undefined) {
+    const { namespace, name, uid } = object.metadata;
+    const what = "A resource vanished while its database was being made; the database is deleted";
+    env.log.log("warn", what, { namespace, name, uid, providerId: id });
+  }
   return await send(env, object, id, seen, signal, () => {
-    const now = latest();
+    const now = vanished(latest()) ?? latest();
     if (now.gone || !mayRemove(now.object)) throw new SupersededError("The deletion is no longer wanted");
   });
 };

@@ -1,0 +1,103 @@
+/**
+ * C6, S2: a resource that vanishes with our finalizer on it. A real API server does so with one whose finalizer was
+ * written while a DELETE was under way (tests-real/operator/short_lives_test.ts shows it).
+ */
+import { assert, assertEquals } from "@std/assert";
+import { CLOUDS } from "../support/lives.ts";
+import { inWorld, type World } from "../support/world.ts";
+
+/** Makes `orders`, and lets it vanish `ms` after its finalizer was written. */
+async function vanishAfter(world: World, ms: number, spec: Parameters<World["cluster"]["create"]>[2] = {}) {
+  world.cluster.latencyMs = 10;
+  const process = world.start({ pollIntervalMs: 30_000 });
+  await world.run(1_000);
+  world.cluster.create("default", "orders", spec);
+  await world.until("the finalizer", () => world.get("orders")?.metadata.finalizers !== undefined, 1_000, 1);
+  await world.run(ms);
+  const recorded = world.get("orders")?.status?.providerId;
+  world.cluster.vanish("default", "orders");
+  return { process, recorded };
+}
+
+const errors = (world: World) => world.lines.filter((line) => line.level === "error");
+
+for (const { words, settings } of CLOUDS) {
+  Deno.test(`C6: a resource that vanishes at any moment before its id is recorded leaves nothing, ${words}`, async () => {
+    let made = 0;
+    for (const lost of [false, true]) {
+      for (let ms = 0; ms < 120; ms += 3) {
+        await inWorld({ ...settings, latencyMs: 40 }, async (world) => {
+          if (lost) world.cloud.faults.loseAnswer("create");
+          const { process, recorded } = await vanishAfter(world, ms);
+          if (recorded !== undefined) return;
+          await world.run(180_000);
+          made += world.cloud.ledger.createEffects().length;
+          assertEquals(world.cloud.databases(), [], `vanished after ${ms} ms, answer lost: ${lost}`);
+          assertEquals([process.operator.supervisor.size, process.operator.orphans.orphans, errors(world)], [
+            0,
+            [],
+            [],
+          ]);
+        });
+      }
+    }
+    assert(made > 10, `only ${made} were created before their resource vanished`);
+  });
+}
+
+Deno.test("S2: one whose id was recorded, or that is to be retained, is reported and not deleted", async () => {
+  const cases = [[400, {}], [30, { deletionPolicy: "Retain" }]] as const;
+  for (const [ms, spec] of cases) {
+    await inWorld({ latencyMs: 40, readLagMs: 0 }, async (world) => {
+      const { process, recorded } = await vanishAfter(world, ms, spec);
+      assertEquals(recorded !== undefined, ms === 400);
+      await world.run(180_000);
+      assertEquals(world.cloud.ledger.effects({ kind: "delete" }), []);
+      assertEquals(process.operator.orphans.orphans.length, 1);
+      assert(errors(world).length > 0);
+    });
+  }
+});
+
+Deno.test("S2: one that is being provisioned is deleted once the cloud takes a delete, over refusals and outages", async () => {
+  await inWorld({ latencyMs: 40, readLagMs: 0, provisionMs: 60_000 }, async (world) => {
+    const { process } = await vanishAfter(world, 30);
+    world.cloud.faults.refuse("delete", { status: 500, code: "InternalError", message: "no" }, 3);
+    await world.run(20_000);
+    const end = world.cloud.faults.outage({ status: 503, code: "Unavailable", message: "down" });
+    await world.run(60_000);
+    end();
+    await world.run(180_000);
+    assertEquals([world.cloud.databases(), process.operator.supervisor.size], [[], 0]);
+    assertEquals(process.operator.orphans.orphans, []);
+  });
+});
+
+Deno.test("rule 13: while the CRD is being deleted nothing is deleted for one that vanished", async () => {
+  await inWorld({ latencyMs: 40, readLagMs: 0 }, async (world) => {
+    const { process } = await vanishAfter(world, 30);
+    world.cluster.crd = "terminating";
+    await world.run(180_000);
+    assertEquals(world.cloud.ledger.effects({ kind: "delete" }), []);
+    assertEquals([world.cloud.databases().length, process.operator.supervisor.size], [1, 0]);
+  });
+});
+
+Deno.test("a resource that was taken for gone and is there is left alone", async () => {
+  await inWorld({ latencyMs: 40, readLagMs: 0 }, async (world) => {
+    world.cluster.latencyMs = 10;
+    const process = world.start({ pollIntervalMs: 30_000 });
+    await world.run(1_000);
+    world.cluster.create("default", "orders");
+    await world.until(
+      "the finalizer",
+      () => world.get("orders")?.metadata.finalizers !== undefined,
+      1_000,
+      1,
+    );
+    // A list of a lagging API server does not show it.
+    process.operator.supervisor.onGone(world.get("orders")!);
+    await world.run(60_000);
+    assertEquals(world.cloud.ledger.effects({ kind: "delete" }), []);
+  });
+});
