@@ -25,10 +25,13 @@ import { statusDiffers, statusOf } from "./status.ts";
 import { failureVerdict, listedReadiness, no, normalise, readiness, unknown } from "./verdicts.ts";
 import type { View } from "./view.ts";
 import { quote } from "./drift.ts";
+import { vanished, withoutResource } from "./vanished.ts";
 import type { TopState } from "./vocabulary.ts";
 
 /** The next thing to do. A failed effect is not tried again before its time, and a rest first says what it is about. */
 export function decide(k: Knowledge, view: View): Decision {
+  const lost = vanished(k);
+  if (lost !== undefined) return withoutResource(heedFailure(lost, view, plan(lost, view)), end(lost));
   const next = plan(k, view);
   const planned = heedFailure(k, view, next);
   if (isEffect(planned.step) || planned.step === "end" || planned.quiet) return planned;

@@ -8,6 +8,7 @@ import { isRemovalAsked } from "../../statechart/facts.ts";
 import { type EffectEnv, type EffectFunction, lookUp, readById } from "./env.ts";
 import type { Lane } from "../scheduler.ts";
 import type { Knowledge } from "../../statechart/knowledge.ts";
+import { vanished } from "../../statechart/vanished.ts";
 
 function laneOf(k: Knowledge): Lane {
   const { deletionTimestamp, generation } = k.object.metadata;
@@ -37,7 +38,8 @@ export const observe: EffectFunction = async (env, { knowledge }, signal) => {
 };
 
 /** Reads the recorded database and, where it is absent, looks its UID up after that (S4). */
-export const confirm: EffectFunction = async (env, { knowledge }, signal) => {
+export const confirm: EffectFunction = async (env, input, signal) => {
+  const knowledge = vanished(input.knowledge) ?? input.knowledge;
   const lane = laneOf(knowledge);
   const observation = await readById(env, idOf(knowledge), lane, signal);
   if (observation.kind === "present") {
