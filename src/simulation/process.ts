@@ -59,6 +59,8 @@ export interface ProcessOptions {
   readonly doom: Doom | undefined;
   readonly skewMs: number;
   readonly deps: Partial<OperatorDeps>;
+  /** Stands between the operator and its provider: how a test plants a fault. */
+  readonly wrapProvider?: ((provider: DatabaseProvider) => DatabaseProvider) | undefined;
   readonly observer: ProcessObserver;
 }
 
@@ -84,11 +86,11 @@ export class SimulatedProcess {
     this.name = options.name;
     this.clock = new ProcessClock(options.clock);
     this.clock.skewMs = options.skewMs;
-    const { lease, observer, dice } = options;
+    const { lease, observer, dice, wrapProvider = (p) => p } = options;
     this.operator = createOperator({
       cluster: this.#cluster(options.kube.port(options.name)),
       provider: this.#provider(
-        createSimulatedProvider(options.cloud, { clock: this.clock, caller: options.name }),
+        wrapProvider(createSimulatedProvider(options.cloud, { clock: this.clock, caller: options.name })),
       ),
       recorder: { record: (event) => observer.event(this, event) },
       clock: this.clock,

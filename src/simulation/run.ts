@@ -4,14 +4,13 @@
  * @module
  */
 import type { ExternalDatabase } from "../api/schema.ts";
-import type { OperatorDeps } from "../operator/operator.ts";
 import { Coverage } from "./coverage.ts";
 import { drive } from "./drain.ts";
 import { confirmAbsences, unsettled } from "./liveness.ts";
 import type { Plan } from "./plan.ts";
 import { Safety } from "./safety.ts";
 import { Trace } from "./trace.ts";
-import { World, type WorldObserver } from "./world.ts";
+import { World, type WorldObserver, type WorldOptions } from "./world.ts";
 
 /** What broke. */
 export interface Violation {
@@ -39,11 +38,9 @@ export interface RunResult {
 }
 
 /** What {@linkcode runPlan} takes beside the plan. */
-export interface RunOptions {
+export interface RunOptions extends WorldOptions {
   /** Keeps the trace's lines, not only their hash. @default false */
   readonly trace?: boolean;
-  /** Replaces parts of the operator's dependencies. */
-  readonly deps?: Partial<OperatorDeps>;
   /** @default true */
   readonly fast?: boolean;
 }
@@ -103,7 +100,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     },
     accountSwitched: () => safety?.accountSwitched(),
   };
-  world = new World(plan, observer, options.deps);
+  world = new World(plan, observer, options);
   safety = new Safety(world, fail);
   const judged = safety;
   world.store.listen((c) =>

@@ -5,6 +5,7 @@
  */
 import type { Logger } from "../core/log.ts";
 import type { OperatorDeps } from "../operator/operator.ts";
+import type { DatabaseProvider } from "../providers/port.ts";
 import { SimulatedCloud } from "../providers/simulated/cloud.ts";
 import { KIND_CLUSTER, SimulatedKube } from "./kube_port.ts";
 import { KubeStore } from "./kube_store.ts";
@@ -28,6 +29,13 @@ export interface WorldObserver extends ProcessObserver {
   accountSwitched(): void;
 }
 
+/** What replaces parts of a world. */
+export interface WorldOptions {
+  readonly deps?: Partial<OperatorDeps> | undefined;
+  /** Stands between the operator and its provider. */
+  readonly wrapProvider?: ((provider: DatabaseProvider) => DatabaseProvider) | undefined;
+}
+
 /** A world. */
 export class World {
   readonly clock = new VirtualClock();
@@ -44,7 +52,7 @@ export class World {
   constructor(
     readonly plan: Plan,
     readonly observer: WorldObserver,
-    readonly deps: Partial<OperatorDeps> = {},
+    readonly options: WorldOptions = {},
   ) {
     const { clock } = this;
     this.#seed = plan.seed;
@@ -112,8 +120,9 @@ export class World {
           cacheTtlMs: this.plan.pollMs,
           hibernateAfterMs: this.plan.hibernateAfterMs,
           concurrency: this.plan.concurrency,
-          ...this.deps,
+          ...this.options.deps,
         },
+        wrapProvider: this.options.wrapProvider,
         observer: {
           call: (...a) => this.observer.call(...a),
           answer: (...a) => this.observer.answer(...a),

@@ -134,11 +134,12 @@ export function everAvailable(k: Knowledge): boolean {
  * this CR is known to have been refused or answered, else the settle window after the last that is not known.
  */
 export function settledAt(k: Knowledge, view: View): number {
-  if (k.unknownSince !== undefined) {
-    const since = k.bornHere ? k.unknownSince : Math.max(k.unknownSince, view.settleSince);
-    return since + settleMs(view);
-  }
-  return k.bornHere ? Number.NEGATIVE_INFINITY : view.settleSince + settleMs(view);
+  const last = Math.max(
+    k.unknownSince ?? Number.NEGATIVE_INFINITY,
+    k.finalizerSeenAt ?? Number.NEGATIVE_INFINITY,
+  );
+  const since = k.bornHere ? last : Math.max(last, view.settleSince);
+  return since + settleMs(view);
 }
 
 /** The CR's poll interval in milliseconds, 10 s to 24 h (rule 11, H2), or the operator's. */

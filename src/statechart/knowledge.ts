@@ -62,6 +62,8 @@ export interface Knowledge {
   readonly provenNew: boolean;
   /** A database was recorded, or a create of ours was not refused by a definite answer (rule 15). */
   readonly mayExist: boolean;
+  /** When a finalizer showed that this process is not known to have written itself, monotonic milliseconds. */
+  readonly finalizerSeenAt?: number | undefined;
   /** End of the last create of unknown outcome in this process (rule 5), monotonic milliseconds. */
   readonly unknownSince?: number | undefined;
   /** A create was answered with "exists": the code (rule 4). */

@@ -4,6 +4,7 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
+import { KubeError } from "../../src/kube/port.ts";
 import { inWorld } from "../support/world.ts";
 
 const MINUTE = 60_000;
@@ -88,4 +89,24 @@ Deno.test("Seed 2490: a deletion whose status was wiped waits for the account th
     world.cloud.configure({ account: "simulated" });
     await world.until("it is gone", () => world.get("orders") === undefined, 5 * MINUTE);
     assertEquals(world.cloud.databases().length, 0);
+  }));
+
+Deno.test("Seed 7901: an old resource that a stale list shows as new is not released as if nothing had been created", () =>
+  inWorld({ readLagMs: 5_000, provisionMs: 100 }, async (world) => {
+    const first = world.start();
+    const asNew = world.cluster.create("default", "orders");
+    await world.until("the create was sent", () => world.cloud.databases().length === 1, 5_000, 1);
+    first.crash(); // before it could record the id
+    world.cluster.delete("default", "orders");
+    // The next process lists from a server that lags, and cannot read the resource itself for a while.
+    world.cluster.fault = ({ verb, phase }) => {
+      if (verb === "get" && phase === "before") throw new KubeError("unavailable", "service unavailable");
+    };
+    const list = world.cluster.list.bind(world.cluster);
+    world.cluster.list = async (request) => ({ ...await list(request), items: [asNew] });
+    world.start();
+    await world.run(3_000);
+    world.cluster.fault = () => {};
+    await world.until("it is gone", () => world.get("orders") === undefined, 5 * MINUTE);
+    assertEquals(world.cloud.databases().length, 0, "an orphan is left behind");
   }));
