@@ -174,7 +174,7 @@ function settled(k: Knowledge, view: View, drift: Drift, database: ExternalState
     const reason = drift.engine ? "ImmutableFieldChanged" : "DriftNotRepairable";
     return idle(k, view, "Drifted", {
       ready,
-      synced: no(reason, `Differs for good: ${drift.irreparable.join("; ")}`),
+      synced: no(reason, `Cannot be repaired: ${drift.irreparable.join("; ")}`),
     });
   }
   if (database.endpoint === undefined) return poll(k, view, "Creating", { ready, synced: otherwise });

@@ -36,7 +36,9 @@ export function announceStatus(env: EffectEnv, before: ExternalDatabase, after: 
     });
     return;
   }
-  if (was?.reason === is.reason || QUIET.has(is.reason)) return;
+  // D4: what held the resource back before holds its deletion now, which is news.
+  const begun = before.status?.state !== "Deleting" && after.status?.state === "Deleting";
+  if ((was?.reason === is.reason && !begun) || QUIET.has(is.reason)) return;
   emit(env, after, {
     type: is.reason === "Paused" ? "Normal" : "Warning",
     reason: is.reason,
