@@ -63,7 +63,7 @@ export interface Knowledge {
   /** A database was recorded, or a create of ours was not refused by a definite answer (rule 15). */
   readonly mayExist: boolean;
   /** When a finalizer showed that this process is not known to have written itself, monotonic milliseconds. */
-  readonly finalizerSeenAt?: number | undefined;
+  readonly finalizerSeen?: { readonly at: number; readonly resourceVersion: string } | undefined;
   /** End of the last create of unknown outcome in this process (rule 5), monotonic milliseconds. */
   readonly unknownSince?: number | undefined;
   /** A create was answered with "exists": the code (rule 4). */
@@ -130,6 +130,8 @@ export interface Learned {
   readonly finalizerWrittenOnNew?: true | undefined;
   /** Another process wrote the finalizer before we could: it may be creating (rule 5). */
   readonly finalizerOfAnother?: true | undefined;
+  /** Our own finalizer write landed, and `object` is its answer. */
+  readonly finalizerWritten?: true | undefined;
   readonly observation?: Observation | undefined;
   readonly lookup?: Lookup | undefined;
   /** A create was sent: how it ended, and when (monotonic milliseconds). */

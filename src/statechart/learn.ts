@@ -36,12 +36,13 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   if (facts.object !== undefined) learnObject(next, facts.object, now);
   if (facts.gone) next.gone = true;
   if (facts.foundAlive) next.bornHere = next.untouched = false;
-  if (facts.finalizerWrittenOnNew) {
-    // It landed under the resourceVersion of a new CR: nobody can have sent a create before it.
-    if (next.finalizerSeenAt !== undefined) next.bornHere = true;
-    next.finalizerSeenAt = undefined;
-    if (k.untouched) next.provenNew = true;
+  const written = facts.finalizerWritten ? facts.object?.metadata.resourceVersion : undefined;
+  if (written !== undefined && written === next.finalizerSeen?.resourceVersion) {
+    // The first finalizer that was seen is the one that we wrote, under the resourceVersion of what we knew.
+    next.bornHere = true;
+    next.finalizerSeen = undefined;
   }
+  if (facts.finalizerWrittenOnNew && k.untouched) next.provenNew = true;
   if (facts.finalizerOfAnother) {
     next.bornHere = next.untouched = false;
     next.unknownSince = now;
@@ -121,11 +122,11 @@ function learnObject(next: Draft, object: ExternalDatabase, now: number): void {
   next.account = object.status?.account ?? next.account;
   // One that lost finalizer and status looks new and is not (A4).
   if (isNew(object) && !isNew(before)) next.provenNew = next.untouched = false;
-  // A stale list shows an old CR as new: a finalizer that came some other way than by our own proven write says that
-  // whoever wrote it may have sent a create (rules 1, 3 and 15).
+  // A stale list shows an old CR as new: whoever wrote a finalizer that is not proven to be ours may have sent a create
+  // (rules 1, 3 and 15).
   if (next.bornHere && hasFinalizer(object) && !hasFinalizer(before)) {
     next.bornHere = false;
-    next.finalizerSeenAt = now;
+    next.finalizerSeen = { at: now, resourceVersion: object.metadata.resourceVersion };
   }
   // A finalizer alone may be our own write, which the watch brought before its answer came.
   if (Object.keys(object.status ?? {}).length > 0) next.untouched = false;

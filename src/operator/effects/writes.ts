@@ -39,8 +39,8 @@ export const finalize: EffectFunction = async (env, { latest }, signal) => {
     if (read === undefined || !hasFinalizer(read)) throw error;
     return { object: read, finalizerOfAnother: true } as const;
   });
-  const ours = wasNew && facts.object !== undefined && !("finalizerOfAnother" in facts);
-  return ours ? { ...facts, finalizerWrittenOnNew: true } : facts;
+  if (facts.object === undefined || "finalizerOfAnother" in facts) return facts;
+  return { ...facts, finalizerWritten: true, ...(wasNew ? { finalizerWrittenOnNew: true } : {}) };
 };
 
 /** Records a database's id, with all else that is known, in one write (rule 6). */
