@@ -13,6 +13,20 @@ import { assertQuiet, databaseOf, fleet, PERIOD } from "../support/fleet.ts";
 const VOIDS: Readonly<Record<string, (world: World) => () => void>> = {
   "404 for every database": (world) =>
     world.cloud.faults.add({ verbs: ["get", "modify", "delete"], fault: { answer: REFUSALS.notFound } }),
+  "404 for every database while lists fail": (world) => {
+    const gets = world.cloud.faults.add({ verbs: ["get"], fault: { answer: REFUSALS.notFound } });
+    // What asks by UID is answered, and finds nothing; the list of all is not, so that nobody counts.
+    for (const { metadata: { uid }, status } of world.cluster.all()) {
+      world.cloud.edit(status!.providerId!, { tags: {} });
+      world.cloud.faults.add({ verbs: ["list"], uid, fault: {} });
+    }
+    world.cloud.faults.add({ verbs: ["list"], fault: { answer: REFUSALS.unavailable } });
+    return () => {
+      gets();
+      world.cloud.faults.clear();
+      for (const { id } of world.cloud.databases()) world.cloud.edit(id, { tags: tagsBefore(id, world) });
+    };
+  },
   "an empty list": (world) => emptied(world, false),
   "an empty account under the same name": (world) => emptied(world, true),
 };
@@ -61,7 +75,7 @@ for (const [words, make] of Object.entries(VOIDS)) {
           l.level === "error" && /turned absent together/.test(l.message)
         );
         assert(alerts.length <= 1, `${alerts.length} alerts`);
-        if (words !== "404 for every database") {
+        if (!words.startsWith("404")) {
           for (const name of names) assertEquals(world.condition(name, "Synced"), "False/MassAbsence");
         }
       }

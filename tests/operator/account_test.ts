@@ -126,3 +126,22 @@ Deno.test("A2: a restart under another account changes nothing either", () =>
     for (const name of names) assertEquals(world.condition(name, "Synced"), "False/Conflict");
     assertEquals(world.cloud.ledger.mutatingCalls(mark), []);
   }));
+
+Deno.test("A2: while the provider does not tell its account, no absence is acted on", () =>
+  inWorld({}, async (world) => {
+    world.start();
+    await fleet(world, 2, { pollInterval: "10s" });
+    const mark = world.cloud.ledger.mark();
+    const heal = world.cloud.faults.add({ verbs: ["info"], fault: { answer: "lost", effect: "none" } });
+    world.cloud.configure({ account: "another" });
+    await world.run(60_000);
+    world.cluster.delete("default", "db-001");
+    await world.run(2 * PERIOD);
+    assertEquals(world.cloud.ledger.mutatingCalls(mark), []);
+    assertEquals(world.cluster.all().length, 2);
+    heal();
+    await world.until("told", () => world.condition("db-000", "Synced") === "False/Conflict", 60_000);
+    await world.run(PERIOD);
+    assertEquals(world.cloud.ledger.mutatingCalls(mark), []);
+    assertEquals(world.cluster.all().length, 2);
+  }));

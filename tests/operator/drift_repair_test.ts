@@ -209,6 +209,21 @@ Deno.test("an edit that comes while the change's request is queued or on its way
   }
 });
 
+Deno.test("a change that waits for its turn is not sent when another wish has come meanwhile", () =>
+  inWorld({ latencyMs: 400 }, async (world) => {
+    const { operator } = world.start();
+    await inStep(world);
+    world.cluster.edit("default", "orders", { sizeGb: 30 });
+    await world.run(300); // the read before the change is under way
+    operator.scheduler.pause(20_000);
+    await world.run(1_000);
+    assertEquals(operator.scheduler.depth, 1, "the change waits for the pause to end");
+    world.cluster.edit("default", "orders", { sizeGb: 50 });
+    await world.until("50 GiB", () => databaseOf(world, "orders").sizeGb === 50);
+    await world.available("orders");
+    assertEquals(modifies(world), ['{"sizeGb":50}']);
+  }));
+
 Deno.test("a wish taken back before the change was sent sends nothing", () =>
   inWorld({}, async (world) => {
     world.start();

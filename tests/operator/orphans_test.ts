@@ -31,6 +31,23 @@ Deno.test("rule 22: a database whose resource was forced away is reported after 
     await world.until("no orphan any more", () => operator.orphans.orphans.length === 0, 2 * PERIOD);
   }));
 
+Deno.test("rule 22: one list without its resource is not enough", () =>
+  inWorld({}, async (world) => {
+    const { operator } = world.start();
+    await inStep(world);
+    world.cluster.meta("default", "orders", { finalizers: [] });
+    world.cluster.delete("default", "orders");
+    await world.run(100);
+    const lists = () => world.cloud.ledger.calls({ verb: "list" }).length;
+    for (const reported of [0, 1]) {
+      const before = lists();
+      operator.observer.requestRound();
+      await world.until("a list", () => lists() === before + 1, 5_000);
+      await world.run(500);
+      assertEquals(operator.orphans.orphans.length, reported);
+    }
+  }));
+
 Deno.test("rule 22: a database of a namespace that is not watched, of another cluster, or retained is no orphan", () =>
   inWorld({}, async (world) => {
     const { operator } = world.start({ namespaces: ["default"] });
