@@ -59,7 +59,7 @@ function act(world: World, deed: Deed): void {
       return;
     case "adopt": {
       const free = cloud.databases(cloud.settings.account).filter((d) => d.state === "Available");
-      const chosen = free[deed.nth % Math.max(1, free.length)];
+      const chosen = nthOf(free, deed.nth);
       if (chosen !== undefined) store.create(key, { ...deed.spec, providerId: chosen.id });
       return;
     }
@@ -114,9 +114,23 @@ function act(world: World, deed: Deed): void {
     case "console":
       return console(world, deed.nth, deed.change);
     case "vanish": {
-      const all = cloud.databases();
-      const chosen = all[deed.nth % Math.max(1, all.length)];
+      const chosen = nthOf(cloud.databases(), deed.nth);
       if (chosen !== undefined) cloud.remove(chosen.id);
+      return;
+    }
+    case "duplicate": {
+      const chosen = nthOf(cloud.databases().filter((d) => d.tags[TAG.uid] !== undefined), deed.nth);
+      if (chosen === undefined) return;
+      const { name, engine, version, sizeGb, tags, account } = chosen;
+      world.observer.duplicated(tags[TAG.uid] ?? "");
+      cloud.insert({ name, engine, version, sizeGb, tags, account });
+      return;
+    }
+    case "retag": {
+      const chosen = nthOf(cloud.databases(), deed.nth);
+      if (chosen === undefined) return;
+      const { [TAG.uid]: _uid, ...tags } = chosen.tags;
+      cloud.edit(chosen.id, { tags });
       return;
     }
     case "foreign":
@@ -125,10 +139,13 @@ function act(world: World, deed: Deed): void {
   }
 }
 
+function nthOf<T>(items: readonly T[], nth: number): T | undefined {
+  return items[nth % Math.max(1, items.length)];
+}
+
 function console(world: World, nth: number, change: ConsoleChange): void {
   const { cloud } = world;
-  const all = cloud.databases().filter((d) => d.state === "Available");
-  const chosen = all[nth % Math.max(1, all.length)];
+  const chosen = nthOf(cloud.databases().filter((d) => d.state === "Available"), nth);
   if (chosen === undefined) return;
   switch (change.kind) {
     case "grow":

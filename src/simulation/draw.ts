@@ -26,6 +26,7 @@ export function drawPlan(seed: number): Plan {
     pollMs: dice.pick([30_000, MINUTE, 5 * MINUTE]),
     hibernateAfterMs: dice.pick([60_000, 600_000]),
     concurrency: dice.pick([1, 4, 64]),
+    pageSize: dice.pick([2, 500]),
     cloud: drawCloud(dice),
     kube: drawKube(dice),
     chaosMs,
@@ -171,6 +172,8 @@ function drawActions(dice: Dice, names: readonly string[], chaosMs: number, repl
   many(swarm(0.3, 6), () => ({ do: "console", nth: dice.int(0, 9), change: drawConsole(dice) }));
   many(swarm(0.25, 8), () => ({ do: "vanish", nth: dice.int(0, 9) }));
   many(swarm(0.15, 2), () => ({ do: "foreign", name: dice.pick(names) }));
+  many(swarm(0.1, 2), () => ({ do: "duplicate", nth: dice.int(0, 9) }));
+  many(swarm(0.1, 2), () => ({ do: "retag", nth: dice.int(0, 9) }));
   return actions.sort((a, b) => a.at - b.at);
 }
 

@@ -77,6 +77,7 @@ function basePlan(actions: readonly Action[], clientTokens: boolean, readLagMs: 
     pollMs: 30_000,
     hibernateAfterMs: 600_000,
     concurrency: 64,
+    pageSize: 500,
     cloud: {
       clientTokens,
       readLagMs,

@@ -14,9 +14,13 @@ import { ACCOUNT, type World } from "./world.ts";
 /** What of the world is not as it should be, one sentence each. */
 export function unsettled(world: World, safety: Safety): string[] {
   const problems = unheard(world);
+  // The process remembers an account that a wiped status named, and waits for a person as with one that is named.
+  const elsewhere = (o: ExternalDatabase) =>
+    safety.isTainted(o.metadata.uid, "account") && words(o, "Synced") === "False/Conflict";
   const uids = new Set<string>();
   for (const object of world.store.all()) {
     uids.add(object.metadata.uid);
+    if (elsewhere(object)) continue;
     const problem = object.metadata.deletionTimestamp === undefined
       ? liveProblem(world, safety, object)
       : deletionProblem(world, object);
@@ -25,7 +29,7 @@ export function unsettled(world: World, safety: Safety): string[] {
   for (const record of world.cloud.databases(ACCOUNT)) {
     const uid = record.tags[TAG.uid];
     if (uid === undefined || uids.has(uid) || record.tags[TAG.retained] !== undefined) continue;
-    if (safety.isTainted(uid, "forced", "account", "looksNew", "left")) continue;
+    if (safety.isTainted(uid, "forced", "account", "looksNew", "left", "restored")) continue;
     problems.push(`${record.id} (${record.state}) outlives its CR ${record.tags[TAG.crName]}`);
   }
   return problems;
@@ -107,7 +111,7 @@ function databaseProblem(safety: Safety, object: ExternalDatabase, record: Cloud
   if (irreparable) return reasonIs(object, "ImmutableFieldChanged", "DriftNotRepairable");
   const bad = words(object, "Ready") !== "True/Available" ||
     (words(object, "Synced") !== "True/Available" &&
-      !(safety.isTainted(metadata.uid, "looksNew", "account") &&
+      !(safety.isTainted(metadata.uid, "looksNew", "account", "duplicated", "restored") &&
         words(object, "Synced") === "False/Duplicate"));
   if (bad) return `Ready ${words(object, "Ready")}, Synced ${words(object, "Synced")}`;
   if (status?.endpoint !== record.endpoint) return `endpoint ${status?.endpoint}, not ${record.endpoint}`;

@@ -58,7 +58,9 @@ export type Deed =
   | { readonly do: "switchAccount"; readonly ms: number }
   | { readonly do: "console"; readonly nth: number; readonly change: ConsoleChange }
   | { readonly do: "vanish"; readonly nth: number }
-  | { readonly do: "foreign"; readonly name: string };
+  | { readonly do: "foreign"; readonly name: string }
+  | { readonly do: "duplicate"; readonly nth: number }
+  | { readonly do: "retag"; readonly nth: number };
 
 /** What a person does to a database at the cloud's console. */
 export type ConsoleChange =
@@ -79,6 +81,8 @@ export interface Plan {
   readonly pollMs: number;
   readonly hibernateAfterMs: number;
   readonly concurrency: number;
+  /** Objects a page of a list of the cluster. */
+  readonly pageSize: number;
   readonly cloud: Partial<CloudSettings>;
   readonly kube: KubeFaults;
   /** When all faults have ended, in milliseconds after the beginning. */

@@ -21,6 +21,10 @@ export type Taint =
   | "forced"
   /** A create may have been sent while the credentials were changed to another account. */
   | "account"
+  /** A person put a second database with its UID in. */
+  | "duplicated"
+  /** The cluster went back in time. */
+  | "restored"
   /** Released on purpose with its database left behind. */
   | "left";
 
@@ -38,6 +42,8 @@ export class Safety {
   readonly #inFlight = new Map<string, Mutation>();
   readonly #unknownModify = new Map<string, number>();
   readonly #tags = new Map<string, Readonly<Record<string, string>>>();
+  /** When a person last changed a database by hand. */
+  readonly #touched = new Map<string, number>();
   #effectMark = 0;
   #revision = -1;
   #crdChangedAt = Number.NEGATIVE_INFINITY;
@@ -97,6 +103,7 @@ export class Safety {
     }
     this.#inFlight.set(key, mutation);
     if (mutation.verb === "delete") this.#onDelete(mutation.target);
+    else if (mutation.values) this.#onWish(mutation);
     // Tags alone may be written twice: the second changes nothing.
     if (mutation.verb === "modify" && mutation.values) {
       const at = this.#unknownModify.get(key);
@@ -125,10 +132,36 @@ export class Safety {
       now - this.#crdChangedAt < NOTICE_MS;
   }
 
+  /** A create or a change is only for a CR that lives, is not paused and wants it. */
+  #onWish({ verb, target }: Mutation): void {
+    const { cloud, store } = this.world;
+    const uid = verb === "create" ? target : cloud.get(target)?.tags[TAG.uid];
+    if (verb === "modify" && this.#wasTouched(target)) return;
+    if (uid === undefined || !this.#seen.has(uid)) {
+      return this.fail("S3", `${verb} of ${target}, which is nobody's`);
+    }
+    const object = store.byUid(uid);
+    if (this.#lately(uid) || this.isTainted(uid, "restored", "forced", "looksNew")) return;
+    const name = this.#nameOf(uid);
+    if (object === undefined) return this.fail("S2", `${verb} for ${name}, which is gone`);
+    if (object.metadata.deletionTimestamp !== undefined) {
+      this.fail("rule 14", `${verb} for ${name}, being deleted`);
+    }
+    if (object.spec.paused) this.fail("D4", `${verb} for ${name}, which is paused`);
+    if (verb === "modify" && policiesOf(object).drift === "Report") {
+      this.fail("rule 19", `modify for ${name}, whose drift is only reported`);
+    }
+  }
+
+  #wasTouched(id: string): boolean {
+    const at = this.#touched.get(id);
+    return at !== undefined && this.world.clock.monotonic() - at < NOTICE_MS;
+  }
+
   #onDelete(id: string): void {
     const { cloud, store } = this.world;
     const record = cloud.get(id);
-    if (record === undefined) return;
+    if (record === undefined || this.#wasTouched(id)) return;
     const uid = record.tags[TAG.uid];
     if (uid === undefined || !this.#seen.has(uid)) {
       return this.fail("S3", `delete of ${id}, which carries ${uid ?? "no UID"}`);
@@ -151,12 +184,14 @@ export class Safety {
   #onEffect(effect: Effect): void {
     const before = this.#tags.get(effect.id);
     this.#tags.set(effect.id, effect.tags);
+    if (effect.by === "console") this.#touched.set(effect.id, this.world.clock.monotonic());
     if (effect.by !== "api") return;
     const { uid } = effect;
     switch (effect.kind) {
       case "create":
         return this.#onCreate(effect);
       case "modify":
+        if (this.#wasTouched(effect.id)) return;
         if (uid === undefined || !this.#seen.has(uid)) {
           this.fail("S3", `modify of ${effect.id}, which carries ${uid ?? "no UID"}`);
         }
@@ -178,11 +213,11 @@ export class Safety {
     const object = store.byUid(uid);
     if (this.#away()) this.taint(uid, "account");
     const live = (cloud.liveByUid().get(uid) ?? []).filter((d) => d.account === effect.account);
-    if (live.length > 1 && !this.isTainted(uid, "looksNew", "account")) {
+    if (live.length > 1 && !this.isTainted(uid, "looksNew", "account", "duplicated", "restored")) {
       const ids = live.map((d) => `${d.id} (${d.state})`).join(", ");
       this.fail("S1", `${live.length} live databases for ${object?.metadata.name ?? uid}: ${ids}`);
     }
-    if (this.isTainted(uid, "forced", "account", "looksNew")) return;
+    if (this.isTainted(uid, "forced", "account", "looksNew", "restored")) return;
     if (object === undefined) {
       this.fail("S2", `${effect.id} was made for ${this.#nameOf(uid)}, whose CR is gone`);
     } else if (!object.metadata.finalizers?.includes(FINALIZER) && !this.#lately(uid)) {
@@ -225,7 +260,25 @@ export class Safety {
       (observedGeneration ?? 0) > generation ||
       conditions.some((c) => (c.observedGeneration ?? 0) > generation)
     ) this.fail("observedGeneration", `${name}: ${observedGeneration} is ahead of ${generation}`);
+    if (before !== undefined) this.#onRecord(before, object, by);
     if (had && !has && before !== undefined) this.#onRelease(before, by);
+  }
+
+  /** S3, S6: what is recorded is its own; what is given up is gone. */
+  #onRecord(before: ExternalDatabase, after: ExternalDatabase, by: string): void {
+    const lost = before.status?.providerId;
+    const id = after.status?.providerId;
+    if (lost === id) return;
+    const { uid, name } = after.metadata;
+    const { cloud } = this.world;
+    const recorded = cloud.get(id ?? "");
+    if (recorded !== undefined && recorded.tags[TAG.uid] !== uid && !this.#wasTouched(recorded.id)) {
+      this.fail("S3", `${by} recorded ${id}, which is not ${name}'s`);
+    }
+    const left = cloud.get(lost ?? "");
+    if (left === undefined || left.state === "Deleting" || this.#wasTouched(left.id)) return;
+    if (this.isTainted(uid, "account", "looksNew", "restored")) return;
+    this.fail("S6", `${by} gave up ${lost} of ${name}, which is ${left.state}`);
   }
 
   /** S4: the finalizer goes only when nothing is left, or what is left was meant to stay. */

@@ -25,6 +25,8 @@ export interface WorldObserver extends ProcessObserver {
   say(who: string, line: string): void;
   /** A deed of the plan happens. */
   deed(deed: Deed): void;
+  /** A person put a second database of this UID in. */
+  duplicated(uid: string): void;
   /** The credentials lead to another account now. */
   accountSwitched(): void;
 }
@@ -120,6 +122,7 @@ export class World {
           cacheTtlMs: this.plan.pollMs,
           hibernateAfterMs: this.plan.hibernateAfterMs,
           concurrency: this.plan.concurrency,
+          reflector: { pageSize: this.plan.pageSize },
           ...this.options.deps,
         },
         wrapProvider: this.options.wrapProvider,

@@ -14,7 +14,6 @@ import {
   isBeingRemoved,
   isOfAnotherAccount,
   isReadDue,
-  isRefreshDue,
   isRemovalAsked,
   ownership,
   ownFound,
@@ -125,7 +124,8 @@ function remove(k: Knowledge, view: View, said: Said, release: Release): Decisio
         `The database ${quote(recorded.id)} does not carry this resource's UID and is not touched; ` +
           `to let the resource go, annotate it with ${ANNOTATION.abandon}=${k.object.metadata.uid}`,
       );
-      const step = isRefreshDue(k) ? "confirm" as const : "idle" as const; // the tags may have been mended (F3)
+      // Its tags may have been mended (F3), or it is gone, and then the deletion goes on (L2).
+      const step = isReadDue(k) ? "confirm" as const : "idle" as const;
       return { ...said, step, ready: verdict, synced: verdict };
     }
     return removeOne(k, view, said, recorded, k.observation?.sentAt);

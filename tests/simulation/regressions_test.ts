@@ -4,6 +4,7 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
+import { TAG } from "../../src/api/constants.ts";
 import { KubeError } from "../../src/kube/port.ts";
 import { inWorld } from "../support/world.ts";
 
@@ -109,4 +110,18 @@ Deno.test("Seed 7901: an old resource that a stale list shows as new is not rele
     world.cluster.fault = () => {};
     await world.until("it is gone", () => world.get("orders") === undefined, 5 * MINUTE);
     assertEquals(world.cloud.databases().length, 0, "an orphan is left behind");
+  }));
+
+Deno.test("Seed 186: a deletion that waits for a database of another's goes on when that is gone", () =>
+  inWorld({}, async (world) => {
+    world.start({ pollIntervalMs: MINUTE });
+    world.cluster.create("default", "orders");
+    await world.available("orders");
+    const id = world.get("orders")?.status?.providerId ?? "";
+    const { [TAG.uid]: _uid, ...tags } = world.cloud.get(id)?.tags ?? {};
+    world.cloud.edit(id, { tags });
+    world.cluster.delete("default", "orders");
+    await world.until("in conflict", () => world.condition("orders", "Synced") === "False/Conflict");
+    world.cloud.remove(id);
+    await world.until("it is gone", () => world.get("orders") === undefined, 5 * MINUTE);
   }));
