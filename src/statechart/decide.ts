@@ -21,7 +21,7 @@ import {
   specProblem,
 } from "./facts.ts";
 import { hasFinalizer, isNew, type Knowledge } from "./knowledge.ts";
-import { statusDiffers, statusOf } from "./status.ts";
+import { statusChange, statusOf } from "./status.ts";
 import { failureVerdict, listedReadiness, no, normalise, readiness, unknown } from "./verdicts.ts";
 import type { View } from "./view.ts";
 import { quote } from "./drift.ts";
@@ -146,10 +146,10 @@ function heedFailure(k: Knowledge, view: View, planned: Decision): Decision {
   };
 }
 
-/** Whether a rest has something new to say. A write that changed nothing is never repeated. */
+/** Whether a rest has something new to say. A write that changed nothing of what it was to change is never repeated. */
 function mustReport(k: Knowledge, rest: Decision): boolean {
-  const status = statusOf(k, rest);
-  if (!statusDiffers(k.object.status, status)) return false;
+  const change = statusChange(k.object.status, statusOf(k, rest));
+  if (change === "") return false;
   return k.reported === undefined || k.reported.resourceVersion !== k.object.metadata.resourceVersion ||
-    k.reported.text !== JSON.stringify(status);
+    k.reported.text !== change;
 }

@@ -113,7 +113,10 @@ export interface Knowledge {
   readonly repair: readonly Repair[];
   /** Monotonic time of the last successful read or mutation answer; entry time at first. */
   readonly lastReadAt: number;
-  /** Text form of the status last written and the resourceVersion that it gave, so that no write repeats itself. */
+  /**
+   * What the last status write was to change, as text, and the resourceVersion that it gave, so that no write repeats
+   * itself. Not the whole status: written against a stale copy it may have to be completed.
+   */
   readonly reported?: { readonly text: string; readonly resourceVersion: string } | undefined;
   /** An observation sent before this does not answer the person who asked for one (F3), monotonic milliseconds. */
   readonly refreshSince?: number | undefined;

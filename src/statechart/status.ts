@@ -83,7 +83,16 @@ function condition(type: string, verdict: Verdict, generation: number): Timeless
 
 /** Whether a status says something else than the CR's, times apart. */
 export function statusDiffers(before: ExternalDatabaseStatus | undefined, after: TimelessStatus): boolean {
-  return canonical(timeless(before ?? {})) !== canonical(after);
+  return statusChange(before, after) !== "";
+}
+
+/** The fields of a status that say something else than the CR's, times apart, as text; empty when none does. */
+export function statusChange(before: ExternalDatabaseStatus | undefined, after: TimelessStatus): string {
+  const was: Readonly<Record<string, unknown>> = { ...timeless(before ?? {}) };
+  const is: Readonly<Record<string, unknown>> = { ...after };
+  return [...new Set([...Object.keys(was), ...Object.keys(is)])].toSorted()
+    .filter((field) => canonical(was[field]) !== canonical(is[field]))
+    .map((field) => `${field}: ${canonical(is[field])}`).join("\n");
 }
 
 function timeless(status: ExternalDatabaseStatus): TimelessStatus {
@@ -111,7 +120,7 @@ export function withTimes(
   return [...own, ...foreign];
 }
 
-function canonical(value: unknown): string {
+function canonical(value: unknown): string | undefined {
   return JSON.stringify(
     value,
     (_, v: unknown) =>

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { TAG } from "../../src/api/constants.ts";
 import { KubeError } from "../../src/kube/port.ts";
 import { inWorld } from "../support/world.ts";
@@ -124,4 +124,26 @@ Deno.test("Seed 186: a deletion that waits for a database of another's goes on w
     await world.until("in conflict", () => world.condition("orders", "Synced") === "False/Conflict");
     world.cloud.remove(id);
     await world.until("it is gone", () => world.get("orders") === undefined, 5 * MINUTE);
+  }));
+
+Deno.test("Seed 11902: a status written against a stale copy is completed on the fresh one", () =>
+  inWorld({}, async (world) => {
+    const first = world.start({ pollIntervalMs: MINUTE });
+    world.cluster.create("default", "orders");
+    await world.available("orders");
+    const stale = world.get("orders");
+    assert(stale !== undefined);
+    first.crash();
+    // What another process wrote meanwhile, and what the next one, listing from a server that lags, has not seen.
+    const unread = { status: "Unknown", reason: "ProviderUnavailable", message: "Reading failed" } as const;
+    const conditions = stale.status?.conditions?.map((c) => c.type === "Synced" ? { ...c, ...unread } : c) ??
+      [];
+    world.cluster.setStatus("default", "orders", { ...stale.status, conditions });
+    const list = world.cluster.list.bind(world.cluster);
+    world.cluster.list = async (request) => ({ ...await list(request), items: [stale] });
+    world.cloud.edit(stale.status?.providerId ?? "", { sizeGb: 30 }); // something to say besides
+    world.start({ pollIntervalMs: MINUTE });
+    await world.run(5 * MINUTE);
+    assertEquals(world.get("orders")?.status?.observed?.sizeGb, 30);
+    assertEquals(world.condition("orders", "Synced"), "True/Available");
   }));

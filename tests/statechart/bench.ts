@@ -10,7 +10,7 @@ import { seededRandom } from "../../src/core/random.ts";
 import type { EffectInput, World } from "../../src/statechart/context.ts";
 import type { Learned } from "../../src/statechart/knowledge.ts";
 import { type DatabaseMachine, databaseMachine } from "../../src/statechart/machine.ts";
-import { statusOf, withTimes } from "../../src/statechart/status.ts";
+import { statusChange, statusOf, withTimes } from "../../src/statechart/status.ts";
 import { type Effect, EFFECTS } from "../../src/statechart/vocabulary.ts";
 import type { View } from "../../src/statechart/view.ts";
 import { ManualClock, settle } from "../support/manual_clock.ts";
@@ -109,7 +109,7 @@ export class Bench {
       const metadata = { ...object.metadata, resourceVersion: String(++this.#rv) };
       resolve({
         object: { ...object, metadata, status: { ...status, conditions } },
-        reported: { text: JSON.stringify(status), resourceVersion: metadata.resourceVersion },
+        reported: { text: statusChange(object.status, status), resourceVersion: metadata.resourceVersion },
       });
     };
     return this;

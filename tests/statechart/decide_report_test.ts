@@ -5,7 +5,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { decide } from "../../src/statechart/decide.ts";
-import { statusOf } from "../../src/statechart/status.ts";
+import { statusChange, statusOf } from "../../src/statechart/status.ts";
 import { cr, db, deleting, inStep, known, NOW, seen, view } from "./support.ts";
 
 const withId = (more: Parameters<typeof cr>[0] = {}) => cr({ status: inStep(), ...more });
@@ -52,7 +52,7 @@ Deno.test("decide: a status that the API server changed on its way in is written
   const k = known(withId(), { observation: seen() });
   const first = decide(k, view());
   assertEquals(first.step, "report");
-  const text = JSON.stringify(statusOf(k, first));
+  const text = statusChange(k.object.status, statusOf(k, first));
   const written = { ...k, reported: { text, resourceVersion: "100" } };
   assertEquals(decide(written, view()).step, "idle");
   const touched = { ...written, object: withId({ meta: { resourceVersion: "101" } }) };

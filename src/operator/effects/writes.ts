@@ -10,7 +10,7 @@ import { quote } from "../../statechart/drift.ts";
 import { incarnationOf, isAdopted, isRemovalAsked } from "../../statechart/facts.ts";
 import { hasFinalizer, isNew, type Learned } from "../../statechart/knowledge.ts";
 import { recordedStatus } from "../../statechart/recorded.ts";
-import { statusOf, type TimelessStatus, withTimes } from "../../statechart/status.ts";
+import { statusChange, statusOf, type TimelessStatus, withTimes } from "../../statechart/status.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import {
   type EffectEnv,
@@ -80,7 +80,10 @@ export const report: EffectFunction = async (env, { decision, latest }, signal) 
   announceStatus(env, k.object, facts.object);
   return {
     ...facts,
-    reported: { text: JSON.stringify(status), resourceVersion: facts.object.metadata.resourceVersion },
+    reported: {
+      text: statusChange(k.object.status, status),
+      resourceVersion: facts.object.metadata.resourceVersion,
+    },
   };
 };
 
