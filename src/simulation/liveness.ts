@@ -16,7 +16,8 @@ export function unsettled(world: World, safety: Safety): string[] {
   const problems = unheard(world);
   // The process remembers an account that a wiped status named, and waits for a person as with one that is named.
   const elsewhere = (o: ExternalDatabase) =>
-    safety.isTainted(o.metadata.uid, "account") && words(o, "Synced") === "False/Conflict";
+    o.status?.account === undefined && safety.isTainted(o.metadata.uid, "account") &&
+    words(o, "Synced") === "False/Conflict";
   const uids = new Set<string>();
   for (const object of world.store.all()) {
     uids.add(object.metadata.uid);

@@ -28,7 +28,7 @@ export type Taint =
   /** Released on purpose with its database left behind. */
   | "left";
 
-/** How long a change by a user may go unnoticed by a call that is under way, in milliseconds. */
+/** How long a change by a user may go unnoticed by a call that is under way in a process that runs, in milliseconds. */
 const NOTICE_MS = 70_000;
 /** The operator asks for its account once a minute; until then what it creates may be recorded under the wrong one. */
 const ACCOUNT_NOTICE_MS = 130_000;
@@ -49,11 +49,17 @@ export class Safety {
   #crdChangedAt = Number.NEGATIVE_INFINITY;
   #switchedAt = Number.NEGATIVE_INFINITY;
   #crd = "established";
+  /** How long a change may go unnoticed: a process may check, freeze, wake, and send. */
+  readonly #noticeMs: number;
+  /** The ids that a CR's status ever named, by UID. */
+  readonly #recorded = new Map<string, Set<string>>();
 
   constructor(
     private readonly world: World,
     private readonly fail: (oracle: string, what: string) => void,
   ) {
+    const freezes = world.plan.actions.map((a) => a.do === "freeze" ? a.ms : 0);
+    this.#noticeMs = NOTICE_MS + Math.max(0, ...freezes);
     world.store.listen((change) => this.#onChange(change));
   }
 
@@ -128,8 +134,8 @@ export class Safety {
 
   #lately(uid: string): boolean {
     const now = this.world.clock.monotonic();
-    return now - (this.#changedByUser.get(uid) ?? Number.NEGATIVE_INFINITY) < NOTICE_MS ||
-      now - this.#crdChangedAt < NOTICE_MS;
+    return now - (this.#changedByUser.get(uid) ?? Number.NEGATIVE_INFINITY) < this.#noticeMs ||
+      now - this.#crdChangedAt < this.#noticeMs;
   }
 
   /** A create or a change is only for a CR that lives, is not paused and wants it. */
@@ -155,7 +161,7 @@ export class Safety {
 
   #wasTouched(id: string): boolean {
     const at = this.#touched.get(id);
-    return at !== undefined && this.world.clock.monotonic() - at < NOTICE_MS;
+    return at !== undefined && this.world.clock.monotonic() - at < this.#noticeMs;
   }
 
   #onDelete(id: string): void {
@@ -272,9 +278,15 @@ export class Safety {
     const { uid, name } = after.metadata;
     const { cloud } = this.world;
     const recorded = cloud.get(id ?? "");
-    if (recorded !== undefined && recorded.tags[TAG.uid] !== uid && !this.#wasTouched(recorded.id)) {
+    const owner = recorded?.tags[TAG.uid];
+    const known = this.#recorded.get(uid) ?? new Set();
+    this.#recorded.set(uid, known);
+    // One that was its own and lost its tags may be named again: it is not touched.
+    const own = owner === uid || (owner === undefined && known.has(id ?? ""));
+    if (recorded !== undefined && !own && !this.#wasTouched(recorded.id)) {
       this.fail("S3", `${by} recorded ${id}, which is not ${name}'s`);
     }
+    if (id !== undefined) known.add(id);
     const left = cloud.get(lost ?? "");
     if (left === undefined || left.state === "Deleting" || this.#wasTouched(left.id)) return;
     if (this.isTainted(uid, "account", "looksNew", "restored")) return;
