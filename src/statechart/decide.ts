@@ -51,6 +51,13 @@ export function plan(k: Knowledge, view: View): Decision {
   const problem = specProblem(object);
   // Rule 1: a finalizer that was stripped is put back before anything else, whatever else is the matter.
   if (!hasFinalizer(object) && !isNew(object)) return finalize(k, view);
+  // Rule 6: an id is recorded before anything else, a pause too; a dying one starts over when that is over.
+  const created = presentDatabase(k);
+  const unrecorded = object.status?.providerId === undefined && hasFinalizer(object) &&
+    created !== undefined &&
+    !belongsToOther(k, created);
+  const held = problem !== undefined || specOf(object).paused === true;
+  if (unrecorded && (!held || created.state !== "Deleting")) return recordOrStartOver(k, view, created);
   if (problem !== undefined) {
     return holding(k, view, no("InvalidSpec", `${problem}; edit the resource to mend it`));
   }
@@ -62,10 +69,6 @@ export function plan(k: Knowledge, view: View): Decision {
     return holding(k, view, verdict);
   }
   if (isNew(object)) return finalize(k, view);
-  const created = presentDatabase(k);
-  if (object.status?.providerId === undefined && created !== undefined && !belongsToOther(k, created)) {
-    return recordOrStartOver(k, view, created);
-  }
   if (view.provider === undefined) {
     const verdict = unknown(
       "ProviderUnavailable",

@@ -147,3 +147,23 @@ Deno.test("Seed 11902: a status written against a stale copy is completed on the
     assertEquals(world.get("orders")?.status?.observed?.sizeGb, 30);
     assertEquals(world.condition("orders", "Synced"), "True/Available");
   }));
+
+for (
+  const [what, change] of Object.entries({
+    "a pause": { paused: true },
+    "an edit to a spec that is not valid": { sizeGb: -1 },
+  })
+) {
+  Deno.test(`Seed 14342: ${what} that meets the answer of a create does not keep the id from being recorded`, () =>
+    inWorld({ latencyMs: 2_000 }, async (world) => {
+      world.start();
+      world.cluster.create("default", "orders");
+      await world.until(
+        "the create is sent",
+        () => world.cloud.ledger.calls({ verb: "create" }).length === 1,
+      );
+      world.cluster.edit("default", "orders", change);
+      await world.until("the id is there", () => world.get("orders")?.status?.providerId !== undefined);
+      world.assertSafe();
+    }));
+}
