@@ -168,7 +168,14 @@ function drawActions(dice: Dice, names: readonly string[], chaosMs: number, repl
     ms: spell(),
     of: dice.pick(["all", "reads", "writes", "lists"]),
   }));
-  many(swarm(0.1, 2), () => ({ do: "switchAccount", ms: spell() }));
+  for (let n = swarm(0.15, 2); n > 0; n--) {
+    const then = at();
+    actions.push({ at: then, do: "switchAccount", ms: spell() });
+    // What is deleted before anybody has noticed.
+    if (dice.chance(0.6)) {
+      actions.push({ at: then + dice.int(0, 20_000), do: "delete", name: dice.pick(names) });
+    }
+  }
   many(swarm(0.3, 6), () => ({ do: "console", nth: dice.int(0, 9), change: drawConsole(dice) }));
   many(swarm(0.25, 8), () => ({ do: "vanish", nth: dice.int(0, 9) }));
   many(swarm(0.15, 2), () => ({ do: "foreign", name: dice.pick(names) }));

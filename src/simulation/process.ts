@@ -4,14 +4,16 @@
  *
  * @module
  */
+import type { ExternalDatabase, ObjectKey } from "../api/schema.ts";
 import type { Logger } from "../core/log.ts";
 import { noMetrics } from "../core/metrics.ts";
-import type { Cluster, EventRecord, WatchEvent } from "../kube/port.ts";
+import type { Cluster, EventRecord, RequestOptions, WatchEvent } from "../kube/port.ts";
 import type { Transition } from "../operator/keeper.ts";
 import { createOperator, type Operator, type OperatorDeps } from "../operator/operator.ts";
 import type { CallOptions, DatabaseProvider } from "../providers/port.ts";
 import type { SimulatedCloud } from "../providers/simulated/cloud.ts";
 import { createSimulatedProvider } from "../providers/simulated/provider.ts";
+import { isOlder } from "../statechart/learn.ts";
 import type { SimulatedKube } from "./kube_port.ts";
 import { RENEW_DEADLINE_MS, RENEW_MS, type SimulatedLease } from "./lease.ts";
 import { ProcessClock } from "./process_clock.ts";
@@ -80,6 +82,7 @@ export class SimulatedProcess {
   #working = false;
   #heldUntil = Number.NEGATIVE_INFINITY;
   #spared = false;
+  readonly #read = new Map<string, ExternalDatabase>();
 
   constructor(options: ProcessOptions) {
     this.#o = options;
@@ -105,6 +108,17 @@ export class SimulatedProcess {
 
   get alive(): boolean {
     return !this.#dead;
+  }
+  /** It holds the lease, where there is one. */
+  get leads(): boolean {
+    const { lease } = this.#o;
+    return lease === undefined || lease.holder === this.name;
+  }
+  /** The newest copy of a CR that this process was told of, by the watch or by a read of its own. */
+  known(uid: string): ExternalDatabase | undefined {
+    const read = this.#read.get(uid);
+    const told = [...this.operator.supervisor.keepers].find((k) => k.object.metadata.uid === uid)?.object;
+    return read === undefined || (told !== undefined && isOlder(read, told)) ? told : read;
   }
   /** It holds the lease, where there is one, and works. */
   get working(): boolean {
@@ -195,8 +209,13 @@ export class SimulatedProcess {
 
   #cluster(inner: Cluster): Cluster {
     const call = this.#call.bind(this);
+    const read = async (key: ObjectKey, o: RequestOptions) => {
+      const object = await call(`kube get ${key.name}`, () => inner.get(key, o));
+      this.#read.set(object.metadata.uid, object);
+      return object;
+    };
     return {
-      get: (key, o) => call(`kube get ${key.name}`, () => inner.get(key, o)),
+      get: read,
       list: (request) => call("kube list", () => inner.list(request)),
       watch: (request) => this.#watch(inner, request),
       patch: (key, operations, o) =>

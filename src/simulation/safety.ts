@@ -108,6 +108,8 @@ export class Safety {
       this.fail("in-flight", `${mutation.verb} of ${mutation.target} while a ${other.verb} is in flight`);
     }
     this.#inFlight.set(key, mutation);
+    if (!process.leads) this.fail("H1", `${process.name} sends a ${mutation.verb} without the lease`);
+    this.#onKnown(process, mutation);
     if (mutation.verb === "delete") this.#onDelete(mutation.target);
     else if (mutation.values) this.#onWish(mutation);
     // Tags alone may be written twice: the second changes nothing.
@@ -136,6 +138,26 @@ export class Safety {
     const now = this.world.clock.monotonic();
     return now - (this.#changedByUser.get(uid) ?? Number.NEGATIVE_INFINITY) < this.#noticeMs ||
       now - this.#crdChangedAt < this.#noticeMs;
+  }
+
+  /** Rules 9 and 14, strictly: what the process itself had heard by then forbids it. */
+  #onKnown(process: SimulatedProcess, { verb, target, values }: Mutation): void {
+    if (!values) return;
+    const uid = verb === "create" ? target : this.world.cloud.get(target)?.tags[TAG.uid];
+    const object = process.known(uid ?? "");
+    if (object === undefined) return;
+    const { metadata, spec } = object;
+    const why = spec.paused
+      ? "is paused"
+      : verb !== "delete" && metadata.deletionTimestamp !== undefined
+      ? "is being deleted"
+      : verb === "delete" && metadata.deletionTimestamp !== undefined &&
+          policiesOf(object).deletion === "Retain"
+      ? "retains it"
+      : undefined;
+    if (why !== undefined) {
+      this.fail("rule 14", `${verb} of ${target}, though it knew that ${metadata.name} ${why}`);
+    }
   }
 
   /** A create or a change is only for a CR that lives, is not paused and wants it. */
@@ -285,6 +307,9 @@ export class Safety {
     const own = owner === uid || (owner === undefined && known.has(id ?? ""));
     if (recorded !== undefined && !own && !this.#wasTouched(recorded.id)) {
       this.fail("S3", `${by} recorded ${id}, which is not ${name}'s`);
+    }
+    if (recorded?.state === "Deleting" && !known.has(recorded.id)) {
+      this.fail("rule 7", `${by} recorded ${id} for ${name}, which is being deleted`);
     }
     if (id !== undefined) known.add(id);
     const left = cloud.get(lost ?? "");
