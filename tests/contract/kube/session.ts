@@ -179,13 +179,13 @@ export class Watch {
     }
   }
 
-  /** The next `count` events. */
-  async take(count: number): Promise<{ type: string; object: Manifest }[]> {
+  /** The next `count` events; of one namespace alone, where that is given: others share the cluster. */
+  async take(count: number, namespace?: string): Promise<{ type: string; object: Manifest }[]> {
     const events = [];
     while (events.length < count) {
       const event = await this.next();
       if (event === undefined) break;
-      events.push(event);
+      if (namespace === undefined || event.object.metadata?.namespace === namespace) events.push(event);
     }
     return events;
   }

@@ -150,7 +150,7 @@ export const watchTests: ContractTests = {
       `/apis/${s.group}/v1/widgets?watch=1&timeoutSeconds=10&resourceVersion=${await version(s)}`,
     );
     await s.quiet("POST", s.widgets, { body: watched(s, "w1") });
-    s.note("all namespaces", { events: (await all.take(1)).map(slim) });
+    s.note("all namespaces", { events: (await all.take(1, s.namespace)).map(slim) });
     await all.close();
     const secrets = `/api/v1/namespaces/${s.namespace}/secrets`;
     const from = (await s.quiet("GET", secrets)).body.metadata.resourceVersion;
