@@ -23,6 +23,7 @@ export class AccountWatch {
   #error: string | undefined;
   #infoAt = Number.NEGATIVE_INFINITY;
   #since = Number.NEGATIVE_INFINITY;
+  #before = Number.NEGATIVE_INFINITY;
   #wake: (() => void) | undefined;
   #requested = false;
 
@@ -45,6 +46,11 @@ export class AccountWatch {
   /** Sent time of the request that {@linkcode info} answers, monotonic milliseconds; −Infinity before the first. */
   get infoAt(): number {
     return this.#infoAt;
+  }
+
+  /** Sent time of the request before that, where its answer named the same account; −Infinity where it did not. */
+  get before(): number {
+    return this.#before;
   }
 
   /** Answer time of the first of the requests in a row that named this account; −Infinity where it never changed. */
@@ -104,6 +110,9 @@ export class AccountWatch {
       const before = this.#info;
       this.#info = info;
       if (before !== undefined && before.account !== info.account) this.#since = clock.monotonic();
+      this.#before = before !== undefined && before.account === info.account
+        ? this.#infoAt
+        : Number.NEGATIVE_INFINITY;
       this.#infoAt = sentAt;
       this.#error = undefined;
       if (JSON.stringify(before) !== JSON.stringify(info)) {

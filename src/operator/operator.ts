@@ -211,6 +211,7 @@ export class Operator {
         effectBoundMs: info.effectBoundSeconds * 1_000,
       },
       accountAt: this.account.infoAt,
+      accountBefore: this.account.before,
       accountSince: this.account.since,
       providerError: this.account.error,
       settleSince: this.#settleSince,

@@ -10,6 +10,7 @@ import {
   absenceConfirmed,
   accountDiffers,
   belongsToOther,
+  hasAccountSpoken,
   isAccountConfirmed,
   isBeingRemoved,
   isOfAnotherAccount,
@@ -191,6 +192,9 @@ function heldBack(
   // S4: the absence counts only under the account that holds the database, as it said after the absence was seen (A2);
   // also where we asked for it, for a delete that answers "not found" proves nothing under another account.
   if (!isAccountConfirmed(k, view, absentAt)) {
+    if (hasAccountSpoken(k, view, absentAt)) {
+      return { ...said, step: id === undefined ? "lookup" : "confirm" }; // between two answers this time
+    }
     const unheard = view.providerError ??
       (view.provider?.account === undefined ? "it tells none" : undefined);
     const verdict = unheard === undefined ? said.synced : unknown(

@@ -7,6 +7,7 @@ import type { Decision } from "./decision.ts";
 import { quote } from "./drift.ts";
 import {
   absenceConfirmed,
+  hasAccountSpoken,
   isAccountConfirmed,
   isOfAnotherAccount,
   isRefreshDue,
@@ -33,8 +34,9 @@ export function decideMissing(k: Knowledge, view: View): Decision {
   // One that we removed ourselves (never available, failed) is not missing: the next incarnation may come.
   const elsewhere = isOfAnotherAccount(k, view, absentAt);
   if (isRemovalAsked(k, id) && !elsewhere) {
-    return isAccountConfirmed(k, view, absentAt)
-      ? { ...said, state: "Creating", step: "reincarnate" }
+    if (isAccountConfirmed(k, view, absentAt)) return { ...said, state: "Creating", step: "reincarnate" };
+    return hasAccountSpoken(k, view, absentAt)
+      ? { ...said, step: "confirm" }
       : { ...said, state: "Creating", step: "wait", waitMs: ACCOUNT_WAIT_MS };
   }
   const lookup = k.lookup;
@@ -65,7 +67,12 @@ export function decideMissing(k: Knowledge, view: View): Decision {
   // Rule 12 counts over a whole list: one that began after the absence was seen must have ended.
   if (view.roundAt < absentAt && !confirmed) return { ...said, step: "wait", waitMs: 5_000 };
   // A2: credentials that were changed under us show as absence first; the account must have said its name since.
-  if (!isAccountConfirmed(k, view, absentAt)) return { ...said, step: "wait", waitMs: ACCOUNT_WAIT_MS };
+  if (!isAccountConfirmed(k, view, absentAt)) {
+    // It has said its name, but not shortly before: the absence is looked for again between two answers.
+    return hasAccountSpoken(k, view, absentAt)
+      ? { ...said, step: "confirm" }
+      : { ...said, step: "wait", waitMs: ACCOUNT_WAIT_MS };
+  }
   if (age > ABSENCE_AGE_MS) return { ...said, step: "confirm" };
   return { ...said, step: "reincarnate" };
 }

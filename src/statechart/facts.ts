@@ -8,7 +8,7 @@ import { isDuration, parseDuration } from "../api/duration.ts";
 import { validateSpec } from "../api/validate.ts";
 import { type ExternalDatabase, type ExternalDatabaseSpec, POLL_INTERVAL_MS } from "../api/schema.ts";
 import type { ExternalState, Knowledge } from "./knowledge.ts";
-import { settleMs, type View } from "./view.ts";
+import { ACCOUNT_BRACKET_MS, settleMs, type View } from "./view.ts";
 
 /** The policies in force: what the spec says, else by how the database came to be (rule 19). */
 export interface Policies {
@@ -172,10 +172,19 @@ export function isOfAnotherAccount(k: Knowledge, view: View, absentAt: number): 
   return k.account !== undefined && absentAt < view.accountSince;
 }
 
-/** Whether the account that holds the database has said its name since `absentAt`: else an absence says nothing (S4, A2). */
+/**
+ * Whether an absence was seen between two answers of the account that holds the database, the first shortly before it:
+ * else it may be the word of another account, whose credentials were there for a moment (S4, A2).
+ */
 export function isAccountConfirmed(k: Knowledge, view: View, absentAt: number): boolean {
   const stored = k.account;
-  return stored === undefined || (view.provider?.account === stored && view.accountAt >= absentAt);
+  return stored === undefined ||
+    (hasAccountSpoken(k, view, absentAt) && view.accountBefore >= absentAt - ACCOUNT_BRACKET_MS);
+}
+
+/** Whether the account that holds the database has said its name since `absentAt`. */
+export function hasAccountSpoken(k: Knowledge, view: View, absentAt: number): boolean {
+  return view.provider?.account === k.account && view.accountAt >= absentAt;
 }
 
 /** Whether the account that answers is not the one that holds the database (A2, rule 12). */

@@ -29,6 +29,12 @@ export function isServing(database: ExternalState): boolean {
     (database.state === "Available" || database.state === "Modifying");
 }
 
+/** `Ready` after so long without a read. */
+const UNREAD = unknown(
+  "ProviderUnavailable",
+  "The provider has not answered for three poll periods; the endpoint is kept",
+);
+
 /** Whether so long nothing was read that what was last seen says nothing any more (C5). */
 export function isUnread(k: Knowledge, view: View, periodMs = pollMs(k, view)): boolean {
   return view.now - k.lastReadAt >= UNREAD_PERIODS * periodMs;
@@ -60,15 +66,9 @@ export function readiness(
   const last = lastReady(k);
   // Until this process has read it, the last word stands: that it was usable, or that nobody could tell any more.
   const told = k.observation === undefined &&
-    (last?.status === "True" ||
-      (last?.reason === "ProviderUnavailable" && k.object.status?.endpoint !== undefined));
+    (last?.status === "True" || last?.message === UNREAD.message);
   if (database === undefined ? told : isServing(database)) {
-    if (isUnread(k, view, periodMs)) {
-      return unknown(
-        "ProviderUnavailable",
-        "The provider has not answered for three poll periods; the endpoint is kept",
-      );
-    }
+    if (isUnread(k, view, periodMs)) return UNREAD;
     return database === undefined ? last as Verdict : {
       status: "True",
       reason: "Available",

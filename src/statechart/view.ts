@@ -19,6 +19,8 @@ export interface View {
   } | undefined;
   /** Sent time of the request whose answer `provider` is; −Infinity before the first (A2). */
   readonly accountAt: number;
+  /** Sent time of the request before that, where its answer named the same account; else −Infinity. */
+  readonly accountBefore: number;
   /** Answer time of the first of the requests in a row that named the account of now; −Infinity where it never changed. */
   readonly accountSince: number;
   /** Why `provider` is undefined, for people. */
@@ -44,6 +46,9 @@ export interface View {
 
 /** Time between two looks whether the account has said its name, in milliseconds. */
 export const ACCOUNT_WAIT_MS = 500;
+
+/** How long before an absence the account must have said its name, in milliseconds: credentials may be wrong for a moment. */
+export const ACCOUNT_BRACKET_MS = 15_000;
 
 /** The settle window's length in milliseconds (rule 5). */
 export function settleMs(view: View): number {

@@ -167,3 +167,29 @@ for (
       world.assertSafe();
     }));
 }
+
+Deno.test("Seed 17440: an absence that another account's credentials caused for a moment replaces nothing", () =>
+  inWorld({}, async (world) => {
+    world.start({ pollIntervalMs: 5 * MINUTE });
+    world.cluster.create("default", "orders", { pollInterval: "10s" });
+    await world.available("orders");
+    await world.run(2 * MINUTE);
+    // The account cannot be asked while the credentials are wrong, and says its right name when it can be again.
+    world.cloud.faults.add({
+      verbs: ["info"],
+      forMs: 20_000,
+      fault: { answer: { status: 503, code: "Unavailable", message: "Service unavailable" } },
+    });
+    world.cloud.configure({ account: "another" });
+    await world.until(
+      "the absence is seen",
+      () => world.condition("orders", "Synced") === "False/ExternalMissing",
+      30_000,
+      10,
+    );
+    world.cloud.configure({ account: "simulated" });
+    await world.run(5 * MINUTE);
+    world.assertSafe();
+    assertEquals(world.cloud.databases().length, 1, "another was made though the first was there");
+    assertEquals(world.condition("orders", "Synced"), "True/Available");
+  }));

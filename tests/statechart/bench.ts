@@ -49,6 +49,7 @@ export class Bench {
           settleSince: start - 1e6,
           roundAt: now,
           accountAt: now,
+          accountBefore: now,
           ...this.change,
         });
       },

@@ -140,6 +140,7 @@ const view: fc.Arbitrary<View> = fc.record({
     effectBoundMs: fc.constantFrom(0, 10_000),
   })),
   accountAt: fc.oneof(moment, fc.constant(-Infinity)),
+  accountBefore: fc.oneof(moment, fc.constant(-Infinity)),
   accountSince: fc.oneof(moment, fc.constant(-Infinity)),
   roundAt: fc.oneof(moment, fc.constant(-Infinity)),
   settleSince: moment,
