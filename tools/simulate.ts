@@ -53,7 +53,7 @@ function parseFlags(args: readonly string[]): Flags {
     .option("--seeds <n>", "how many seeds to run", whole(1), 1_000)
     .option("--from <seed>", "the first of them", whole(0), 1)
     .option("--seed <seed>", "run one seed and print everything that happened", whole(0))
-    .option("--plan <file>", "run one plan from a JSON file and print everything that happened")
+    .option("--plan <file>", "run one plan from a JSON file, - for stdin, and print everything that happened")
     .option("--workers <n>", "how many threads run seeds", whole(1), 1)
     .option("--shrink", "with --seed: find a smaller plan that breaks the same promise, and print it")
     .option("--exhaustive", "every crash point of short scripts with one resource, in place of seeds")
@@ -70,9 +70,13 @@ async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     return (error as { readonly exitCode?: number }).exitCode === 0 ? 0 : 2;
   }
-  if (flags.plan !== undefined) return await replay(JSON.parse(await Deno.readTextFile(flags.plan)), flags);
+  if (flags.plan !== undefined) return await replay(JSON.parse(await readPlan(flags.plan)), flags);
   if (flags.seed !== undefined) return await replay(drawPlan(flags.seed), flags);
   return flags.exhaustive ? await exhaust(flags.sample) : await campaign(flags);
+}
+
+function readPlan(file: string): Promise<string> {
+  return file === "-" ? new Response(Deno.stdin.readable).text() : Deno.readTextFile(file);
 }
 
 async function replay(plan: Plan, flags: Flags): Promise<number> {
@@ -171,7 +175,7 @@ async function exhaust(sample: number): Promise<number> {
     count++;
     if (violation === undefined || ++failed > SHOWN) continue;
     say(`${name}: ${violation.oracle}: ${violation.what} (at ${Math.round(violation.at / 1_000)} s)`);
-    say(`  deno task simulate --plan <(echo '${JSON.stringify(plan)}')`);
+    say(`  echo '${JSON.stringify(plan)}' | deno task simulate --plan -`);
   }
   const seconds = (performance.now() - begun) / 1_000;
   say(
