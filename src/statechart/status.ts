@@ -91,7 +91,7 @@ export function statusChange(before: ExternalDatabaseStatus | undefined, after: 
   const was: Readonly<Record<string, unknown>> = { ...timeless(before ?? {}) };
   const is: Readonly<Record<string, unknown>> = { ...after };
   return [...new Set([...Object.keys(was), ...Object.keys(is)])].toSorted()
-    .filter((field) => canonical(was[field]) !== canonical(is[field]))
+    .filter((field) => was[field] !== is[field] && canonical(was[field]) !== canonical(is[field]))
     .map((field) => `${field}: ${canonical(is[field])}`).join("\n");
 }
 
