@@ -75,6 +75,10 @@ function act(world: World, deed: Deed): void {
       kube.breakWatches();
       clock.setTimeout(() => kube.outage = undefined, deed.ms);
       return;
+    case "restore":
+      if (store.crd !== "established") return;
+      world.observer.restored(store.restore(clock.monotonic() - deed.ms, deed.bump));
+      return kube.breakWatches();
     case "deleteCrd":
       store.deleteCrd();
       return;

@@ -187,6 +187,22 @@ export class KubeStore {
     this.#compactedTo = this.#rv;
   }
 
+  /**
+   * Goes back to the state of monotonic time `at`, as a cluster restored from a backup; `bump` is what the
+   * administrator adds to the version, 0 for one who does not know better. The UIDs that changed since.
+   */
+  restore(at: number, bump: number): readonly string[] {
+    const changed = new Set(this.since(this.versionAt(at)).map((c) => c.object.metadata.uid));
+    const rv = this.versionAt(at);
+    const objects = this.asOf(rv);
+    this.#objects.clear();
+    for (const object of objects) this.#objects.set(idOf(object.metadata), object);
+    while ((this.#history.at(-1)?.rv ?? 0) > rv) this.#history.pop();
+    this.#rv = rv + bump;
+    if (bump > 0) this.#compactedTo = this.#rv;
+    return [...changed];
+  }
+
   // What the operator asks for.
 
   patch(key: ObjectKey, operations: readonly JsonPatchOperation[], by: string): ExternalDatabase {

@@ -34,6 +34,7 @@ export type Deed =
     readonly kind: "unavailable" | "unauthorised" | "forbidden";
     readonly ms: number;
   }
+  | { readonly do: "restore"; readonly ms: number; readonly bump: number }
   | { readonly do: "deleteCrd" }
   | { readonly do: "installCrd" }
   // The operator's processes.

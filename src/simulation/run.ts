@@ -98,6 +98,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
       coverage.add("death", why.split(" ").slice(0, why.startsWith("at") ? 6 : 3).join(" "));
       trace.add(world.time, p.name, `dies: ${why}`);
     },
+    restored: (uids) => uids.forEach((uid) => safety?.taint(uid, "restored")),
     duplicated: (uid) => safety?.taint(uid, "duplicated"),
     accountSwitched: () => safety?.accountSwitched(),
   };

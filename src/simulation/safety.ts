@@ -333,7 +333,7 @@ export class Safety {
       policiesOf(before).deletion === "Retain";
     if (left.length === 0) return;
     if (meant) return this.taint(uid, "left");
-    if (this.isTainted(uid, "looksNew", "account")) return;
+    if (this.isTainted(uid, "looksNew", "account", "restored")) return;
     const ids = left.map((d) => `${d.id} (${d.state})`).join(", ");
     this.fail("S4", `${by} released ${name} while the cloud still holds ${ids}`);
   }

@@ -27,6 +27,8 @@ export interface WorldObserver extends ProcessObserver {
   deed(deed: Deed): void;
   /** A person put a second database of this UID in. */
   duplicated(uid: string): void;
+  /** The cluster went back in time; these UIDs had changed since. */
+  restored(uids: readonly string[]): void;
   /** The credentials lead to another account now. */
   accountSwitched(): void;
 }
