@@ -27,7 +27,7 @@ export function addFinalizer(metadata: Metadata, finalizer = FINALIZER): JsonPat
   if (present.includes(finalizer)) return undefined;
   return [
     testUid(metadata.uid),
-    { op: "test", path: "/metadata/resourceVersion", value: metadata.resourceVersion },
+    testVersion(metadata.resourceVersion),
     // Where there is no array, `/-` would be refused; the resourceVersion guards against one that came meanwhile.
     present.length === 0
       ? { op: "add", path: "/metadata/finalizers", value: [finalizer] }
@@ -53,7 +53,10 @@ export type StatusChange = {
 
 /** What a status patch is guarded by, beside the UID. */
 export interface StatusGuard {
-  /** Test the `providerId` that was last seen, where there was one (rule 6). @default true */
+  /**
+   * Test the `providerId` that was last seen, where there was one (rule 6); one that an API server cannot compare is
+   * guarded by the `resourceVersion` instead. @default true
+   */
   readonly providerId?: boolean;
   /** Test the `incarnation` that was last seen, where there was one (rule 6). @default true */
   readonly incarnation?: boolean;
@@ -82,16 +85,34 @@ export function patchStatus(
     }
   }
   if (writes.length === 0) return undefined;
-  const tests: JsonPatchOperation[] = [testUid(object.metadata.uid)];
-  if (guard.resourceVersion) {
-    tests.push({ op: "test", path: "/metadata/resourceVersion", value: object.metadata.resourceVersion });
-  }
+  const tests: JsonPatchOperation[] = [];
+  let version = guard.resourceVersion === true;
   for (const field of ["providerId", "incarnation"] as const) {
-    if (guard[field] !== false && status[field] !== undefined) {
-      tests.push({ op: "test", path: `/status/${field}`, value: status[field] });
-    }
+    const value = status[field];
+    if (guard[field] === false || value === undefined) continue;
+    if (isTestable(value)) tests.push({ op: "test", path: `/status/${field}`, value });
+    else version = true; // guards against more: at worst the patch is refused and made anew from a fresh read
   }
-  return [...tests, ...writes];
+  return [
+    testUid(object.metadata.uid),
+    ...(version ? [testVersion(object.metadata.resourceVersion)] : []),
+    ...tests,
+    ...writes,
+  ];
+}
+
+/**
+ * Whether a `test` of this value can succeed. The API server compares bytes, not values: Go writes `&`, `<`, `>`,
+ * U+2028 and U+2029 as escapes and the patch brings them plain, so they never match (measured on a kube-apiserver).
+ * Control characters are left out too, as there are several ways to write them.
+ */
+function isTestable(value: unknown): boolean {
+  return typeof value !== "string" || !/[&<>\u2028\u2029\p{C}]/u.test(value);
+}
+
+/** The test that nothing at all has changed meanwhile. */
+function testVersion(resourceVersion: string): JsonPatchOperation {
+  return { op: "test", path: "/metadata/resourceVersion", value: resourceVersion };
 }
 
 /** Escapes one member name for a JSON pointer (RFC 6901). */

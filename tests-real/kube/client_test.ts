@@ -64,6 +64,21 @@ Deno.test("Rules 2 and 6: guarded writes land on the object they were made for, 
     assertEquals((await failure(cluster.get(key, options))).kind, "notFound");
   }));
 
+Deno.test("Rule 6: an id that the API server writes with escapes is guarded and written over all the same", () =>
+  withCluster(kube.kubeconfig, async (cluster) => {
+    await applyResource(kube, namespace, "escaped");
+    const key = { namespace, name: "escaped" };
+    const options = { signal: never };
+    const fresh = await cluster.get(key, options);
+    const first = patchStatus(fresh, { state: "Creating", providerId: "a&b<c>\u2028-1", incarnation: 1 });
+    const recorded = await cluster.patchStatus(key, first ?? [], options);
+    const second = patchStatus(recorded, { state: "Available" });
+    const written = await cluster.patchStatus(key, second ?? [], options);
+    assertEquals(written.status, { state: "Available", providerId: "a&b<c>\u2028-1", incarnation: 1 });
+    const stale = patchStatus(recorded, { state: "Drifted" });
+    assertEquals((await failure(cluster.patchStatus(key, stale ?? [], options))).kind, "invalid");
+  }));
+
 Deno.test("W10: what the API server refuses is told by the field at fault", () =>
   withCluster(kube.kubeconfig, async (cluster) => {
     await applyResource(kube, namespace, "refused");

@@ -82,6 +82,21 @@ Deno.test("Rule 6: a status write tests the UID, and the providerId and incarnat
   assertEquals(apply(object({}, { providerId: "db-2" }), free).status?.providerId, "db-2");
 });
 
+Deno.test("Rule 6: an id that an API server cannot compare is guarded by the resourceVersion instead", () => {
+  for (const providerId of ["a&b", "a<b", "a>b", "a\u2028b", "a\u2029b", "a\tb"]) {
+    const cr = object({}, { providerId, incarnation: 2, state: "Creating" });
+    const patch = patchStatus(cr, { state: "Available" }) ?? [];
+    const tested = patch.filter((o) => o.op === "test").map((o) => o.path);
+    assertEquals(tested, ["/metadata/uid", "/metadata/resourceVersion", "/status/incarnation"], providerId);
+    assertEquals(apply(cr, patch).status?.state, "Available");
+    assertThrows(() => apply(object({ resourceVersion: "8" }, { ...cr.status, providerId: "db-2" }), patch));
+    const once = patchStatus(cr, { state: "Available" }, { resourceVersion: true }) ?? [];
+    assertEquals(once, patch, "tested once");
+    const free = patchStatus(cr, { state: "Available" }, { providerId: false, incarnation: false }) ?? [];
+    assertEquals(free.map((o) => o.path), ["/metadata/uid", "/status/state"]);
+  }
+});
+
 Deno.test("Rule 7: one patch raises the incarnation and removes the providerId", () => {
   const cr = object({}, { providerId: "db-1", incarnation: 2 });
   const patch = patchStatus(cr, { incarnation: 3, providerId: undefined }, { resourceVersion: true });
