@@ -45,8 +45,6 @@ export interface GatewayOptions {
   readonly fence: () => void;
 }
 
-/** Pause of the account after a 429 that names no time, in milliseconds. */
-const THROTTLE_PAUSE_MS = 1_000;
 /** Pages of one lookup; a UID has one database, so more than a few pages is a server that misbehaves. */
 const MAX_LOOKUP_PAGES = 50;
 
@@ -174,7 +172,10 @@ export class ProviderGateway {
         if (known instanceof ProviderError) {
           outcome = known.errorClass;
           if (known.errorClass === "throttled") {
-            scheduler.pause(Math.min(known.retryAfterMs ?? THROTTLE_PAUSE_MS, RETRY_AFTER_CAP_MS));
+            const { retryAfterMs } = known;
+            scheduler.pause(
+              retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, RETRY_AFTER_CAP_MS),
+            );
           }
         } else outcome = "notSent";
         throw known;

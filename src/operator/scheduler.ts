@@ -24,6 +24,10 @@ const PATIENCE = 10 - LANES.length;
 /** The share of its calls at once that a throttled account keeps is one in this many. */
 const WINDOW_CUT = 4;
 
+/** First and longest pause of an account that is throttled without a time, in milliseconds. */
+const PAUSE_FIRST_MS = 1_000;
+const PAUSE_CAP_MS = 60_000;
+
 /** The queue is full. */
 export class QueueFullError extends Error {
   override readonly name = "QueueFullError";
@@ -62,6 +66,8 @@ export class Scheduler {
   };
   /** Calls at once for now: `concurrency`, cut when the account is throttled. */
   #window: number;
+  /** Pauses since the last call that succeeded. */
+  #pauses = 0;
   #running = 0;
   #waiting = 0;
   #tokens: number;
@@ -95,12 +101,19 @@ export class Scheduler {
     return this.#running;
   }
 
-  /** The account is throttled: no call starts for `ms` milliseconds; a longer pause that is under way stays. */
-  pause(ms: number): void {
+  /**
+   * The account is throttled: no call starts for `ms` milliseconds; a longer pause that is under way stays. Where the
+   * cloud names no time it is 1 s, twice as long after each pause that brought no success, up to a minute.
+   */
+  pause(ms?: number): void {
     const now = this.#clock.monotonic();
     // Once a pause: those that were under way when it began are throttled with the first.
-    if (now >= this.#pausedUntil) this.#window = Math.max(1, Math.floor(this.#window / WINDOW_CUT));
-    this.#pausedUntil = Math.max(this.#pausedUntil, now + ms);
+    if (now >= this.#pausedUntil) {
+      this.#window = Math.max(1, Math.floor(this.#window / WINDOW_CUT));
+      this.#pauses++;
+    }
+    const unnamed = Math.min(PAUSE_CAP_MS, PAUSE_FIRST_MS * 2 ** Math.min(this.#pauses - 1, 30));
+    this.#pausedUntil = Math.max(this.#pausedUntil, now + (ms ?? unnamed));
   }
 
   /** Runs `work` when its turn comes. Rejects with the signal's reason if that aborts first, with {@linkcode QueueFullError}, or as `work` does. */
@@ -123,6 +136,7 @@ export class Scheduler {
           this.#running++;
           // In an async function, so that one that throws at once gives its slot back too.
           (async () => await work())().then((value) => {
+            this.#pauses = 0;
             this.#window = Math.min(this.#concurrency, this.#window + 1 / this.#window);
             resolve(value);
           }, reject).finally(() => {

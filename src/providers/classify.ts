@@ -121,6 +121,7 @@ export function refusalError(
   const text = `${ACTIONS[verb]}: ${what}${message ? `: ${printable(message)}` : ""}`;
   return new ProviderError(errorClass, text, {
     ...(code === undefined ? {} : { code: printable(code, 64) }),
-    ...(errorClass === "throttled" ? { retryAfterMs: retryAfterMs(retryAfter, now) } : {}),
+    // Where no time is named, the scheduler's own pause grows.
+    ...(errorClass === "throttled" && retryAfter?.trim() ? { retryAfterMs: retryAfterMs(retryAfter, now) } : {}),
   });
 }

@@ -19,6 +19,7 @@ import {
   ownership,
   ownFound,
   policiesOf,
+  POLL_CAP_MS,
   presentDatabase,
   settledAt,
   specOf,
@@ -30,6 +31,12 @@ import { ACCOUNT_WAIT_MS, type View } from "./view.ts";
 
 /** Time between two lookups or confirmations while one waits for an absence to settle, in milliseconds. */
 const AGAIN_MS = 2_000;
+
+/** First and longest wait before a delete that did not help is sent again, in milliseconds. */
+const FUTILE_FIRST_MS = 5_000;
+const FUTILE_CAP_MS = 600_000;
+/** Accepted deletes without effect after which the status says so (as R6 for repairs). */
+const FUTILE_TOLD = 3;
 
 /** Deleting, until nothing is left that carries the UID; then Finalized. */
 export function decideDeletion(k: Knowledge, view: View): Decision {
@@ -236,12 +243,42 @@ function removeOne(
       synced: verdict,
     }, recorded ? "confirm" : "lookup");
   }
+  const futile = afterFutile(k, view, said, database, seenAt);
+  if (futile !== undefined) return futile;
   // Said before it is sent, so that a restart takes the absence that follows for one that we asked for (rule 12).
   // A status that cannot be written holds no deletion up for long (L2).
   if (recorded && k.object.status?.removing !== database.id && (k.attempts.report ?? 0) < MAX_UNSAID) {
     return { ...said, step: "report", removing: database.id };
   }
   return { ...said, step: "remove", database };
+}
+
+/**
+ * A delete that the provider accepted and that did not help is sent again in ever longer steps, with reads between (S5).
+ * `undefined` when it may be sent now.
+ */
+function afterFutile(
+  k: Knowledge,
+  view: View,
+  said: Said,
+  database: ExternalState,
+  seenAt: number | undefined,
+): Decision | undefined {
+  const tries = k.removalTries[database.id] ?? 0;
+  const askedAt = k.removals[database.id];
+  if (tries === 0 || askedAt === undefined) return undefined;
+  const waitMs = Math.min(FUTILE_CAP_MS, FUTILE_FIRST_MS * 2 ** Math.min(tries - 1, 20));
+  if (view.now >= askedAt + waitMs) return undefined;
+  const verdict = tries < FUTILE_TOLD ? said.synced : no(
+    "DeleteFailed",
+    `The provider accepts the deletion of the database ${
+      quote(database.id)
+    } again and again without effect; ` +
+      "look at it at the provider",
+  );
+  const step = database.id === k.object.status?.providerId ? "confirm" as const : "lookup" as const;
+  const everyMs = Math.min(waitMs / 2, POLL_CAP_MS);
+  return every(seenAt, everyMs, undefined, view, { ...said, ready: verdict, synced: verdict }, step);
 }
 
 /** In a crowd the observer's list looks for all; each then asks alone only once its window is over. */

@@ -153,7 +153,7 @@ export function pollMs(k: Knowledge, view: View): number {
 /** First wait between reads of a transitional state, in milliseconds. */
 const POLL_FIRST_MS = 500;
 /** Longest wait between reads of a transitional state, in milliseconds (the original design's interval). */
-const POLL_CAP_MS = 30_000;
+export const POLL_CAP_MS = 30_000;
 
 /** Wait after `sentAt` until the next read of a transitional state: a quarter of its age so far, 0.5 s to 30 s. */
 export function transitionalPollMs(k: Knowledge, view: View): number {

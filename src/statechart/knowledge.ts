@@ -80,6 +80,8 @@ export interface Knowledge {
   readonly removingAtStart?: string | undefined;
   /** Ids whose deletion we asked for in this process, with the time of the answer. */
   readonly removals: Readonly<Record<string, number>>;
+  /** How often the deletion of each was accepted since the last stimulus: a delete that does not help is not repeated without end (S5). */
+  readonly removalTries: Readonly<Record<string, number>>;
   /** Reads in a row that found a transitional state. */
   readonly polls: number;
   /** The CRD is terminating (rule 13). */
@@ -192,6 +194,7 @@ export function initialKnowledge(
     mutatedAt: kept.mutatedAt ?? Number.NEGATIVE_INFINITY,
     removingAtStart: object.status?.removing,
     removals: {},
+    removalTries: {},
     polls: 0,
     crdTerminating: false,
     retained: false,

@@ -70,6 +70,7 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   if (sent !== undefined) next.removals = { ...next.removals, [sent.id]: sent.at };
   if (facts.removed !== undefined) {
     const { id, at } = facts.removed;
+    next.removalTries = { ...next.removalTries, [id]: (next.removalTries[id] ?? 0) + 1 };
     next.mutatedAt = at;
     next.transitionalSince = undefined; // its end is looked for from the beginning
     // Dropped on delete: what was cached of this database says nothing any more.
@@ -108,6 +109,7 @@ function learnObject(next: Draft, object: ExternalDatabase, now: number): void {
     next.failure = undefined;
     next.failures = {};
     next.stimuli++;
+    next.removalTries = {};
     next.attempts = {};
     next.conflict = undefined;
     next.polls = 0;

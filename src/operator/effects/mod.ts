@@ -62,7 +62,9 @@ async function measured(
       env.metrics.reconcile("error", (env.clock.monotonic() - begun) / 1_000);
       env.metrics.retry(error instanceof StepError ? error.errorClass : "bug");
       const { namespace, name, uid } = input.knowledge.object.metadata;
-      env.log.log("warn", `Failed: ${effect}`, {
+      // A throttled account throttles every call; the scheduler's pause is told once.
+      const throttled = error instanceof StepError && error.errorClass === "throttled";
+      env.log.log(throttled ? "debug" : "warn", `Failed: ${effect}`, {
         namespace,
         name,
         uid,
