@@ -22,6 +22,26 @@ function core(): Core | undefined {
 /** Steps between two turns of the event loop, so that an unhandled rejection shows and signals are heard. */
 const STEPS_A_TURN = 20_000;
 
+/**
+ * Runs `work` without ambient time and timers: what reached for them would differ from run to run. `Date.now` stands
+ * still, for XState stamps its inspection events with it; its random ids tell its timers apart and nothing else.
+ */
+function withoutAmbience<T>(work: () => T): T {
+  const ambient = { setTimeout: globalThis.setTimeout, setInterval: globalThis.setInterval };
+  const { now } = Date;
+  const refuse = (what: string) => (): never => {
+    throw new Error(`The simulation reached for the ambient ${what}`);
+  };
+  Date.now = () => 0;
+  Object.assign(globalThis, { setTimeout: refuse("setTimeout"), setInterval: refuse("setInterval") });
+  try {
+    return work();
+  } finally {
+    Date.now = now;
+    Object.assign(globalThis, ambient);
+  }
+}
+
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -38,11 +58,13 @@ export async function drive(step: () => boolean, options: { readonly fast?: bool
     more = await new Promise<boolean>((resolve, reject) => {
       setImmediate(() => {
         try {
-          for (let n = 0; n < STEPS_A_TURN; n++) {
-            runMicrotasks();
-            if (!step()) return resolve(false);
-          }
-          resolve(true);
+          resolve(withoutAmbience(() => {
+            for (let n = 0; n < STEPS_A_TURN; n++) {
+              runMicrotasks();
+              if (!step()) return false;
+            }
+            return true;
+          }));
         } catch (error) {
           reject(error);
         }
