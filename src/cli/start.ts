@@ -22,6 +22,12 @@ export async function runStart(options: StartOptions, environment: HostEnvironme
     log.log("warn", "The simulated cloud lives in this process alone: its databases are gone when it ends");
   }
   const identity = `${Deno.env.get("POD_NAME") || OPERATOR_NAME}_${crypto.randomUUID()}`;
+  if (!options.leaderElect) {
+    log.log(
+      "warn",
+      "Leader election is off: no second operator may run for the same resources (--leader-elect)",
+    );
+  }
   const provider = createProvider(options.provider, {
     clock,
     random,
