@@ -122,6 +122,8 @@ export function refusalError(
   return new ProviderError(errorClass, text, {
     ...(code === undefined ? {} : { code: printable(code, 64) }),
     // Where no time is named, the scheduler's own pause grows.
-    ...(errorClass === "throttled" && retryAfter?.trim() ? { retryAfterMs: retryAfterMs(retryAfter, now) } : {}),
+    ...(errorClass === "throttled" && retryAfter?.trim()
+      ? { retryAfterMs: retryAfterMs(retryAfter, now) }
+      : {}),
   });
 }
