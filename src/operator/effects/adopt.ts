@@ -89,7 +89,7 @@ async function verify(
   }
   if (observation.kind === "absent") throw missing(id, learned);
   if (observation.database.tags[TAG.uid] !== object.metadata.uid) {
-    throw taken(id, observation.database, learned);
+    throw taken(env, object, observation.database, learned);
   }
   return { ...learned, observation };
 }
@@ -105,7 +105,11 @@ async function read(
   return observation.database as Database;
 }
 
-/** Throws `taken` unless the database is free, ours already, retained, orphaned in this cluster, or consented to. */
+/**
+ * Throws `taken` unless the database is free, ours already, retained, orphaned in this cluster, or consented to. The
+ * taker's own word is consent only where the owner is within reach of whoever gave it: in the same namespace, or in
+ * another cluster, which cannot be read. Else a user of one namespace could take the live database of another.
+ */
 async function requireConsent(
   env: EffectEnv,
   object: ExternalDatabase,
@@ -113,14 +117,26 @@ async function requireConsent(
   signal: AbortSignal,
 ): Promise<void> {
   const owner = database.tags[TAG.uid];
-  const cluster = database.tags[TAG.cluster];
-  const here = cluster === undefined || cluster === env.clusterId();
+  const here = isOfThisCluster(env, database);
   if (owner === undefined || (owner === object.metadata.uid && here)) return;
   if (database.tags[TAG.retained] !== undefined) return;
-  if (object.metadata.annotations?.[ANNOTATION.adoptFrom] === owner) return;
+  if (
+    mayConsent(env, object, database) && object.metadata.annotations?.[ANNOTATION.adoptFrom] === owner
+  ) return;
   if (here && await ownerIsGone(env, database, owner, signal)) return;
-  throw taken(database.id, database, { object });
+  throw taken(env, object, database, { object });
 }
+
+function isOfThisCluster(env: EffectEnv, { tags }: Tagged): boolean {
+  return tags[TAG.cluster] === undefined || tags[TAG.cluster] === env.clusterId();
+}
+
+/** Whether the annotation on the taker can be consent (rule 18). */
+function mayConsent(env: EffectEnv, taker: ExternalDatabase, database: Tagged): boolean {
+  return !isOfThisCluster(env, database) || database.tags[TAG.namespace] === taker.metadata.namespace;
+}
+
+type Tagged = Pick<Database, "id" | "tags">;
 
 /** A quorum read of the owner that the tags name: gone, or its name is another's. */
 async function ownerIsGone(
@@ -140,21 +156,25 @@ async function ownerIsGone(
   }
 }
 
-function taken(
-  id: string,
-  database: Database | { readonly tags: Readonly<Record<string, string>> },
-  learned: Learned,
-): StepError {
+/** Names the owner, and the way to consent, only to whom it helps. */
+function taken(env: EffectEnv, taker: ExternalDatabase, database: Tagged, learned: Learned): StepError {
   const { tags } = database;
+  const id = quote(database.id);
+  if (!mayConsent(env, taker, database)) {
+    return new StepError(
+      "taken",
+      `The database ${id} belongs to a resource of another namespace, which must release it first: ` +
+        "set deletionPolicy to Retain there and delete that resource",
+      { learned },
+    );
+  }
   const owner = tags[TAG.uid] ?? "";
   const words = `${tags[TAG.namespace] ?? "?"}/${tags[TAG.crName] ?? "?"} (UID ${owner}, cluster ${
     tags[TAG.cluster] ?? "?"
   })`;
   return new StepError(
     "taken",
-    `The database ${
-      quote(id)
-    } belongs to ${words}; to take it over, annotate this resource with ${ANNOTATION.adoptFrom}=${owner}`,
+    `The database ${id} belongs to ${words}; to take it over, annotate this resource with ${ANNOTATION.adoptFrom}=${owner}`,
     { learned },
   );
 }
