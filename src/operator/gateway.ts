@@ -18,6 +18,7 @@ import {
   type ProviderErrorClass,
   type ProviderInfo,
 } from "../providers/port.ts";
+import { refuseUnreadable } from "../providers/paging.ts";
 import { RETRY_AFTER_CAP_MS } from "../statechart/step_error.ts";
 import { type Lane, QueueFullError, type Scheduler } from "./scheduler.ts";
 
@@ -88,7 +89,10 @@ export class ProviderGateway {
     return this.#call("list", lane, signal, false, (o) => this.#o.provider.list({ ...o, tags, pageToken }));
   }
 
-  /** All databases that carry the tags; `sentAt` is that of the first page. */
+  /**
+   * All databases that carry the tags; `sentAt` is that of the first page. Rejects as `retryable` when one of them
+   * cannot be read (S6).
+   */
   async lookup(
     tags: Readonly<Record<string, string>>,
     lane: Lane,
@@ -99,6 +103,7 @@ export class ProviderGateway {
     let pageToken: string | undefined;
     for (let n = 0; n < MAX_LOOKUP_PAGES; n++) {
       const { value, answeredAt, ...sent } = await this.page(tags, pageToken, lane, signal);
+      refuseUnreadable(value);
       sentAt ??= sent.sentAt;
       found.push(...value.items);
       pageToken = value.nextPageToken;

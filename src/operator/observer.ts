@@ -28,6 +28,10 @@ export interface Round {
   readonly sentAt: number;
   readonly byId: ReadonlyMap<string, Listed>;
   readonly byUid: ReadonlyMap<string, readonly Listed[]>;
+  /** What is wrong with databases that were listed and cannot be read, by id: not absent (S6). */
+  readonly unreadable: ReadonlyMap<string, string>;
+  /** What is wrong with one whose id cannot be read either: it may be any that is not listed, so none is absent (S6). */
+  readonly unidentified?: string | undefined;
 }
 
 /** Who is told. */
@@ -65,6 +69,8 @@ export class Observer {
   #roundAt = Number.NEGATIVE_INFINITY;
   #requested = false;
   #wake: (() => void) | undefined;
+  /** What was wrong in the last list, so that each is logged once. */
+  #wrong: ReadonlySet<string> = new Set();
 
   constructor(options: ObserverOptions) {
     this.#o = options;
@@ -120,6 +126,7 @@ export class Observer {
     try {
       const round = await this.#list(signal);
       this.#roundAt = round.sentAt;
+      this.#logUnreadable(round);
       await sink.onRound(round);
       return true;
     } catch (error) {
@@ -138,10 +145,26 @@ export class Observer {
     }
   }
 
+  /** Once for each database, and anew after it could be read. */
+  #logUnreadable({ unreadable, unidentified }: Round): void {
+    const wrong = new Map(unreadable);
+    if (unidentified !== undefined) wrong.set("", unidentified);
+    for (const [id, message] of wrong) {
+      if (this.#wrong.has(id)) continue;
+      this.#o.log.log("warn", "A listed database cannot be read; it is left alone and not taken for absent", {
+        ...(id === "" ? {} : { providerId: id }),
+        error: message,
+      });
+    }
+    this.#wrong = new Set(wrong.keys());
+  }
+
   async #list(signal: AbortSignal): Promise<Round> {
     const { gateway, clusterId } = this.#o;
     const tags = { [TAG.cluster]: clusterId(), [TAG.managedBy]: OPERATOR_NAME };
     const byId = new Map<string, Listed>();
+    const unreadable = new Map<string, string>();
+    let unidentified: string | undefined;
     const seen = new Set<string>();
     let sentAt: number | undefined;
     let pageToken: string | undefined;
@@ -149,8 +172,14 @@ export class Observer {
       const page = await gateway.page(tags, pageToken, "poll", signal);
       sentAt ??= page.sentAt;
       for (const database of page.value.items) byId.set(database.id, { database, sentAt: page.sentAt });
+      for (const { id, message } of page.value.unreadable ?? []) {
+        if (id === undefined) unidentified ??= message;
+        else unreadable.set(id, message);
+      }
       pageToken = page.value.nextPageToken;
-      if (pageToken === undefined) return { sentAt, byId, byUid: groupByUid(byId) };
+      if (pageToken === undefined) {
+        return { sentAt, byId, byUid: groupByUid(byId), unreadable, unidentified };
+      }
       if (seen.has(pageToken)) break;
       seen.add(pageToken);
     }

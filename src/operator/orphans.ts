@@ -41,14 +41,16 @@ export class OrphanWatch {
   /** Judges a complete list. */
   async judge(round: Round, signal: AbortSignal): Promise<void> {
     const { synced, metrics } = this.options;
-    for (const [id] of this.#orphans) if (!round.byId.has(id)) this.#orphans.delete(id);
+    const { byId, unreadable } = round;
+    for (const [id] of this.#orphans) if (!byId.has(id) && !unreadable.has(id)) this.#orphans.delete(id);
     if (!synced()) return;
     const without = [...round.byId.values()].map((l) => l.database).filter((d) => this.#isWithout(d));
     const twice = without.filter((d) => this.#suspects.has(d.id) && !this.#orphans.has(d.id)).slice(
       0,
       MAX_CHECKS,
     );
-    this.#suspects = new Set(without.map((d) => d.id));
+    const unread = [...unreadable.keys()].filter((id) => this.#suspects.has(id)); // nothing new is known of it (S6)
+    this.#suspects = new Set([...without.map((d) => d.id), ...unread]);
     for (const [id] of this.#orphans) if (!this.#suspects.has(id)) this.#orphans.delete(id);
     for (const database of twice) await this.#check(database, signal);
     metrics.orphans(this.#orphans.size);

@@ -135,7 +135,9 @@ export class Supervisor {
       }
       const listed = round.byId.get(id);
       if (listed === undefined) {
-        missing.push(keeper);
+        const message = unreadableAs(round, id);
+        if (message === undefined) missing.push(keeper);
+        else keeper.send({ type: "external.unreadable", errorClass: "retryable", message }); // not absent (S6)
         continue;
       }
       const duplicates = (round.byUid.get(uid) ?? [])
@@ -154,6 +156,7 @@ export class Supervisor {
       const id = object.status?.providerId;
       if (id === undefined || finished) continue;
       if (round.byId.has(id)) this.#o.absences.present(object.metadata.uid);
+      else if (unreadableAs(round, id) !== undefined) continue; // S6: it is there, or may be
       else if (isExpected(object)) absent.push(object.metadata.uid);
     }
     this.#o.absences.absentAll(absent);
@@ -279,6 +282,11 @@ export class Supervisor {
   #yield(): Promise<void> {
     return sleep(this.#o.clock, 0);
   }
+}
+
+/** What keeps a list that does not show a database from saying that it is absent (S6): it, or what may be it, cannot be read. */
+function unreadableAs({ unreadable, unidentified }: Round, id: string): string | undefined {
+  return unreadable.get(id) ?? unidentified;
 }
 
 /** Whether a database of this CR ought to show in a complete list. */

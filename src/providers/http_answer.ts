@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { printable } from "./classify.ts";
 import { UNKNOWN_ACCOUNT } from "./info.ts";
-import type { Database, DatabasePage, ProviderInfo } from "./port.ts";
+import type { Database, DatabasePage, ProviderInfo, UnreadableDatabase } from "./port.ts";
 import { toState } from "./words.ts";
 
 /** Largest answer that is read, in bytes after decompression. A page of 100 databases has about 100 kB. */
@@ -88,10 +88,13 @@ const databaseBody = z.object({
 export function parseDatabase(value: unknown, expectedId?: string): Database {
   const result = databaseBody.safeParse(value);
   if (!result.success) throw new AnswerError(`the answer is not a database: ${firstIssue(result.error)}`);
-  const { endpoint, pending, state, ...rest } = result.data;
-  if (expectedId !== undefined && rest.id !== expectedId) {
-    throw new AnswerError(`the answer is about another database, "${rest.id}"`);
+  if (expectedId !== undefined && result.data.id !== expectedId) {
+    throw new AnswerError(`the answer is about another database, "${result.data.id}"`);
   }
+  return toDatabase(result.data);
+}
+
+function toDatabase({ endpoint, pending, state, ...rest }: z.output<typeof databaseBody>): Database {
   const { version, sizeGb } = pending ?? {};
   return {
     ...rest,
@@ -109,8 +112,8 @@ const tagsOf = z.object({ tags: z.record(z.string(), z.string()).nullish() });
 
 /**
  * One page, of which only the databases with all of `tags` are kept (a cloud may not know the filter, S3). A
- * database without them need not be valid: it is a stranger's. One that has them must be, or the whole page fails: a
- * lookup that leaves out what it cannot read would say "nothing there" (S6).
+ * database without them need not be valid: it is a stranger's. One that has them and is not valid hides no other: it is
+ * told as unreadable, for whoever leaves it out says "nothing there" (S6). What is not even an object fails the page.
  */
 export function parsePage(
   value: unknown,
@@ -127,10 +130,29 @@ export function parsePage(
     const tags = tagsOf.safeParse(item);
     return !tags.success || wanted.every(([key, value]) => tags.data.tags?.[key] === value);
   });
+  const read: Database[] = [];
+  const unreadable: UnreadableDatabase[] = [];
+  for (const item of mine) {
+    const database = databaseBody.safeParse(item);
+    if (database.success) read.push(toDatabase(database.data));
+    else unreadable.push(unreadableItem(item, database.error));
+  }
   return {
-    items: mine.map((item) => parseDatabase(item)),
+    items: read,
+    ...(unreadable.length === 0 ? {} : { unreadable }),
     ...(nextPageToken === undefined ? {} : { nextPageToken }),
   };
+}
+
+function unreadableItem(item: unknown, error: z.ZodError): UnreadableDatabase {
+  const issue = firstIssue(error);
+  if (typeof item !== "object" || item === null || Array.isArray(item)) {
+    throw new AnswerError(`the page holds what is not a database: ${issue}`);
+  }
+  const id = databaseBody.shape.id.safeParse((item as Readonly<Record<string, unknown>>).id);
+  return id.success
+    ? { id: id.data, message: `what it says of the database "${id.data}" is not valid (${issue})` }
+    : { message: `it lists a database without a usable id (${issue})` };
 }
 
 const seconds = (fallback: number) => z.number().min(0).catch(fallback);

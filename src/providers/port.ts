@@ -81,9 +81,19 @@ export interface ListOptions extends CallOptions {
   readonly limit?: number;
 }
 
+/** A database on a page that the provider cannot make sense of: it is there, and nothing else is known of it (S6). */
+export interface UnreadableDatabase {
+  /** Absent when not even the id can be used. */
+  readonly id?: string;
+  /** Names the database and the field at fault; fit for a status. */
+  readonly message: string;
+}
+
 /** One page of a list. */
 export interface DatabasePage {
   readonly items: readonly Database[];
+  /** What hides no other item, and is never to be taken as absent (S6). @default none */
+  readonly unreadable?: readonly UnreadableDatabase[];
   readonly nextPageToken?: string | undefined;
 }
 

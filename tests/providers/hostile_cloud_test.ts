@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertInstanceOf } from "@std/assert";
+import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import { systemClock } from "../../src/core/clock.ts";
 import { printable } from "../../src/providers/classify.ts";
 import { createHttpProvider } from "../../src/providers/http.ts";
@@ -219,15 +219,30 @@ Deno.test("pages that go in a circle are an error and no complete list", async (
   });
 });
 
-Deno.test("S6: a page with one unreadable database of ours is no page; a stranger's does not matter", async () => {
+Deno.test("S6: an unreadable database of ours hides no other and is told; a stranger's does not matter", async () => {
   const page = (bad: unknown) => http(200, JSON.stringify({ items: [DATABASE, bad] }));
   const list = (provider: DatabaseProvider) => provider.list({ ...CALL, tags: { t: "1" } });
-  await on(() => ({ bytes: page({ ...DATABASE, sizeGb: "20" }) }), async (provider) => {
-    assertEquals(await outcome(list(provider)), "retryable");
-  });
-  await on(() => ({ bytes: page({ ...DATABASE, tags: { t: "1", odd: 7 } }) }), async (provider) => {
-    assertEquals(await outcome(list(provider)), "retryable");
-  });
+  const ours: readonly (readonly [unknown, string | undefined, RegExp])[] = [
+    [{ ...DATABASE, id: "db-2", sizeGb: "20" }, "db-2", /"db-2" is not valid \(sizeGb: /],
+    [{ ...DATABASE, id: "db-2", tags: { t: "1", odd: 7 } }, "db-2", /"db-2" is not valid \(tags\.odd: /],
+    [{ ...DATABASE, id: 7 }, undefined, /without a usable id \(id: /],
+    [{ ...DATABASE, id: "db\u0000" }, undefined, /without a usable id \(id: /],
+    [{}, undefined, /without a usable id/],
+  ];
+  for (const [bad, id, message] of ours) {
+    await on(() => ({ bytes: page(bad) }), async (provider) => {
+      const { items, unreadable = [] } = await provider.list({ ...CALL, tags: {} });
+      assertEquals([items.map((d) => d.id), unreadable.map((u) => u.id)], [["db-1"], [id]]);
+      assertMatch(unreadable[0]!.message, message);
+      const all = pages(provider, { ...CALL, tags: {} });
+      assertEquals(await outcome(all.next()), "retryable", "who must know of all is told of none");
+    });
+  }
+  for (const bad of [null, 7, "db-2", [DATABASE]]) {
+    await on(() => ({ bytes: page(bad) }), async (provider) => {
+      assertEquals(await outcome(provider.list({ ...CALL, tags: {} })), "retryable", JSON.stringify(bad));
+    });
+  }
   await on(() => ({ bytes: page({ ...DATABASE, sizeGb: "20", tags: { t: "2" } }) }), async (provider) => {
     assertEquals((await list(provider)).items.map((d) => d.id), ["db-1"]);
   });
