@@ -170,6 +170,7 @@ export class Keeper {
       k.modifyUnknownSince !== undefined || decision.synced.status !== "True" || ownTimer;
     if (pending || k.observation === undefined) return false;
     const { bornHere, unknownSince, observation, mutatedAt, lastReadAt } = k;
+    if (isOlder(this.#object, k.object)) this.#object = k.object; // its own writes may be newer than what a watch that lags has told
     this.#stopActor();
     this.#kept = { bornHere, unknownSince, observation, mutatedAt, lastReadAt };
     return true;
@@ -237,6 +238,8 @@ export class Keeper {
   #crashed(actor: ActorRefFrom<DatabaseMachine>, error: unknown): void {
     if (this.#actor !== actor || this.#finished) return;
     const { clock, random } = this.env;
+    const known = (actor.getSnapshot() as DatabaseSnapshot | undefined)?.context?.knowledge.object;
+    if (known !== undefined && isOlder(this.#object, known)) this.#object = known;
     // A create may be under way, or its answer be lost with the actor: the settle window begins anew (rule 5).
     this.#left = { bornHere: false, unknownSince: clock.monotonic() };
     this.#stopActor();

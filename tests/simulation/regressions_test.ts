@@ -193,3 +193,24 @@ Deno.test("Seed 17440: an absence that another account's credentials caused for 
     assertEquals(world.cloud.databases().length, 1, "another was made though the first was there");
     assertEquals(world.condition("orders", "Synced"), "True/Available");
   }));
+
+Deno.test("Seed 62478: an actor that slept while the watch was silent wakes with what it had written itself", () =>
+  inWorld({}, async (world) => {
+    const watch = world.cluster.watch.bind(world.cluster);
+    let silent = false;
+    world.cluster.watch = async function* (request) {
+      for await (const event of watch(request)) {
+        if (!silent) yield event;
+        silent ||= event.type === "MODIFIED"; // nothing after the finalizer
+      }
+    };
+    world.start({ hibernateAfterMs: MINUTE, reflector: { bookmarkLimitMs: 60 * MINUTE } });
+    world.cluster.create("default", "orders");
+    await world.available("orders");
+    await world.run(4 * MINUTE);
+    const { status } = world.get("orders") ?? {};
+    world.cloud.configure({ account: "another" }); // told to everyone, sleepers too
+    await world.run(2 * MINUTE);
+    assertEquals(world.get("orders")?.status?.account, status?.account, "the account was overwritten");
+    assertEquals(world.get("orders")?.status?.providerId, status?.providerId);
+  }));
