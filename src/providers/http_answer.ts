@@ -98,7 +98,7 @@ function toDatabase({ endpoint, pending, state, ...rest }: z.output<typeof datab
   const { version, sizeGb } = pending ?? {};
   return {
     ...rest,
-    state: toState(state),
+    ...toState(state),
     providerState: printable(state, 253),
     ...(endpoint === undefined ? {} : { endpoint: printable(endpoint, 1024) }),
     ...(version === undefined && sizeGb === undefined ? {} : {

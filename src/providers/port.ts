@@ -22,6 +22,8 @@ export interface Database {
   readonly state: DatabaseState;
   /** The cloud's own word for its state, shown as `status.providerState`; equals `state` where there is none. */
   readonly providerState: string;
+  /** `providerState` is a word that the provider does not know: nobody can say whether the database serves. */
+  readonly unknownState?: true | undefined;
   /** `host:port`; absent until the first `Available`. */
   readonly endpoint?: string | undefined;
   readonly tags: Readonly<Record<string, string>>;

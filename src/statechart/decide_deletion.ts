@@ -229,6 +229,12 @@ function removeOne(
   view: View,
   said: Said,
   database: ExternalState,
+function awaited({ unknownState, providerState }: ExternalState, state: keyof typeof AWAITED): string {
+  return unknownState
+    ? `is ${quote(providerState)} at the provider, a state in which nothing is known to be deleted; waiting`
+    : AWAITED[state];
+}
+
   seenAt: number | undefined,
 ): Decision {
   const recorded = database.id === k.object.status?.providerId;
@@ -236,7 +242,7 @@ function removeOne(
     // What we asked for goes its ordinary way and is no news (L4).
     const verdict = database.state === "Deleting" && isRemovalAsked(k, database.id)
       ? said.synced
-      : no("Deleting", `The database ${quote(database.id)} ${AWAITED[database.state]}`);
+      : no("Deleting", `The database ${quote(database.id)} ${awaited(database, database.state)}`);
     return every(seenAt, transitionalPollMs(k, view), undefined, view, {
       ...said,
       ready: verdict,

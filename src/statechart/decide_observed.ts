@@ -127,6 +127,15 @@ function failed(k: Knowledge, view: View, database: ExternalState): Decision {
 
 function serving(k: Knowledge, view: View, database: ExternalState): Decision {
   const drift = driftOf(k.object.spec, database);
+  if (database.unknownState) {
+    const verdict = unknown(
+      "Unreadable",
+      `The provider says that the database ${quote(database.id)} is ${
+        quote(database.providerState)
+      }, a state that is not known here; nothing is changed until it is another`,
+    );
+    return poll(k, view, everAvailable(k) ? "Drifted" : "Creating", { ready: verdict, synced: verdict });
+  }
   const ready = readiness(k, view, no("Creating", "The provider gives no endpoint yet"));
   const changes = describeChange(drift.change, database);
   if (database.state === "Modifying" || drift.pending) {

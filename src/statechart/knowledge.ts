@@ -19,6 +19,8 @@ export interface ExternalState {
   readonly sizeGb: number;
   readonly state: "Provisioning" | "Available" | "Modifying" | "Deleting" | "Failed";
   readonly providerState: string;
+  /** `providerState` is a word that nobody here knows. */
+  readonly unknownState?: true | undefined;
   readonly endpoint?: string | undefined;
   readonly tags: Readonly<Record<string, string>>;
   readonly createdAt: string;

@@ -23,9 +23,12 @@ export function unknown(reason: Reason, message: string): Verdict {
   return { status: "Unknown", reason, message };
 }
 
-/** Whether a database can be used as it is; a change in progress or drift does not hinder. */
+/**
+ * Whether a database can be used as it is; a change in progress or drift does not hinder. A state that is not known,
+ * such as `Stopped`, is no word for it (S6).
+ */
 export function isServing(database: ExternalState): boolean {
-  return database.endpoint !== undefined &&
+  return database.endpoint !== undefined && !database.unknownState &&
     (database.state === "Available" || database.state === "Modifying");
 }
 

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { TAG } from "../../src/api/constants.ts";
 import { inWorld } from "../support/world.ts";
-import { assertQuiet, databaseOf, inStep, modifies, PERIOD } from "../support/fleet.ts";
+import { assertQuiet, databaseOf, inStep, message, modifies, PERIOD } from "../support/fleet.ts";
 
 const POLLS = 20 * PERIOD;
 
@@ -248,12 +248,12 @@ Deno.test("a failed database that was in use is reported and never replaced", ()
     assertEquals(databaseOf(world, "orders").id, id);
   }));
 
-Deno.test("a word that the operator does not know is waited out, and told as the provider's own", () =>
+Deno.test("a word for upkeep that the operator knows is waited out, and the database serves all the while", () =>
   inWorld({}, async (world) => {
     world.start();
     await inStep(world);
     const { id } = databaseOf(world, "orders");
-    world.cloud.edit(id, { word: "rebooting" });
+    world.cloud.edit(id, { word: "backing-up" });
     const mark = world.cloud.ledger.mark();
     await world.run(2 * PERIOD);
     assertEquals(world.cloud.ledger.mutatingCalls(mark), []);
@@ -263,3 +263,30 @@ Deno.test("a word that the operator does not know is waited out, and told as the
     assertEquals(world.condition("orders", "Synced"), "True/Available");
     assertEquals(world.get("orders")?.status?.providerState, "Available");
   }));
+
+for (const word of ["Stopped", "rebooting"]) {
+  Deno.test(`S6: a database that is "${word}", which nobody knows, is not called ready, is left alone, and heals by itself`, () =>
+    inWorld({}, async (world) => {
+      world.start();
+      await inStep(world);
+      const { id, endpoint } = databaseOf(world, "orders");
+      world.cloud.edit(id, { word });
+      const mark = world.cloud.ledger.mark();
+      await world.until(
+        "told",
+        () => world.condition("orders", "Ready") === "Unknown/Unreadable",
+        2 * PERIOD,
+      );
+      world.cluster.edit("default", "orders", { sizeGb: 50 });
+      await world.run(2 * PERIOD);
+      assertEquals(world.cloud.ledger.mutatingCalls(mark), []);
+      assertEquals(world.condition("orders", "Ready"), "Unknown/Unreadable");
+      assertEquals(world.condition("orders", "Synced"), "Unknown/Unreadable");
+      assertStringIncludes(message(world, "orders", "Ready"), `"${id}" is "${word}"`);
+      const { status } = world.get("orders")!;
+      assertEquals([status?.providerState, status?.endpoint], [word, endpoint]);
+      world.cloud.edit(id, { word: undefined });
+      await world.available("orders");
+      assertEquals(databaseOf(world, "orders").sizeGb, 50);
+    }));
+}

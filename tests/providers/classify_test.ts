@@ -73,9 +73,12 @@ Deno.test("no unknown word is Failed or Deleting: neither replaced nor taken for
       "undeleting",
     ]
   ) {
-    assertEquals(toState(word), "Modifying", word);
+    assertEquals(toState(word), { state: "Modifying", unknownState: true }, word);
   }
-  for (const word of ["Provisioning", "Available", "Modifying", "Deleting", "Failed"]) {
-    assertEquals(toState(word), word);
+  for (const word of ["Provisioning", "Available", "Modifying", "Deleting", "Failed"] as const) {
+    assertEquals(toState(word), { state: word });
+  }
+  for (const word of ["backing-up", "Maintenance", "configuring-log-exports", "storage_initialization"]) {
+    assertEquals(toState(word), { state: "Modifying" }, "upkeep is known");
   }
 });

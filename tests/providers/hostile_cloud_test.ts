@@ -300,6 +300,7 @@ Deno.test("unknown state words are waited out; absent optional fields are absent
     await on(() => ({ bytes: http(200, JSON.stringify(body)) }), async (provider) => {
       const database = await provider.get("db-1", CALL);
       assertEquals([database.state, database.providerState], [state, word]);
+      assertEquals(database.unknownState, state === "Modifying" ? true : undefined);
       assertEquals([database.endpoint, database.tags], [undefined, {}]);
     });
   }

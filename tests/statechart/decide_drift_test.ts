@@ -64,6 +64,15 @@ table("drift", {
     synced: "Available",
     ready: "True/Available",
   },
+  "S6: a state that nobody knows is not called ready, whatever the spec asks": {
+    k: known(withId(grown), {
+      observation: seen(db({ state: "Modifying", providerState: "Stopped", unknownState: true })),
+    }),
+    is: "Drifted/wait",
+    synced: "Unreadable",
+    ready: "Unknown/Unreadable",
+    message: /"db-1" is "Stopped"/,
+  },
   "R5: another engine is reported": {
     k: known(withId(), { observation: seen(db({ engine: "mysql" })) }),
     is: "Drifted/idle",

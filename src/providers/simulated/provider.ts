@@ -91,5 +91,5 @@ function asProviderError(verb: CallVerb, signal: AbortSignal, cause: unknown): u
 
 function toDatabase(view: DatabaseView): Database {
   const { updatedAt: _updatedAt, state, ...rest } = view;
-  return { ...rest, state: toState(state), providerState: state };
+  return { ...rest, ...toState(state), providerState: state };
 }
