@@ -223,18 +223,18 @@ const AWAITED = {
   Provisioning: "is provisioning at the provider and cannot be deleted yet; waiting",
 } as const;
 
-/** Deletes one database once its state allows it (`busy` is no error: Q4). */
-function removeOne(
-  k: Knowledge,
-  view: View,
-  said: Said,
-  database: ExternalState,
 function awaited({ unknownState, providerState }: ExternalState, state: keyof typeof AWAITED): string {
   return unknownState
     ? `is ${quote(providerState)} at the provider, a state in which nothing is known to be deleted; waiting`
     : AWAITED[state];
 }
 
+/** Deletes one database once its state allows it (`busy` is no error: Q4). */
+function removeOne(
+  k: Knowledge,
+  view: View,
+  said: Said,
+  database: ExternalState,
   seenAt: number | undefined,
 ): Decision {
   const recorded = database.id === k.object.status?.providerId;
