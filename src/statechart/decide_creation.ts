@@ -24,12 +24,11 @@ export function decideCreation(k: Knowledge, view: View): Decision {
     ready: no("Creating", creating.message),
     synced: creating,
   };
-  if (spec.providerId !== undefined) {
-    const verdict = unknown("Pending", `About to adopt the database ${quote(spec.providerId)}`);
-    return { state: "Pending", step: "adopt", ready: verdict, synced: verdict };
-  }
+  const named = spec.providerId;
+  if (named !== undefined && (k.provenNew || k.adopting)) return adopt(named);
   if (k.provenNew) return create; // rule 3: the finalizer write just made is the proof
   const own = ownFound(k, view);
+  if (named !== undefined && own.some((d) => d.id === named)) return adopt(named);
   const live = own.find((d) => d.state !== "Deleting");
   if (live !== undefined) {
     const verdict = no("Creating", `The database ${quote(live.id)} was found by its tags`);
@@ -37,6 +36,7 @@ export function decideCreation(k: Knowledge, view: View): Decision {
   }
   const dying = own[0];
   if (dying !== undefined) return afterDying(k, view, dying);
+  if (named !== undefined) return adoptOnceSettled(k, view, named);
   if (k.createExists !== undefined) return afterExists(k, view, k.createExists);
   // Rule 5, with tokens too: one need be remembered no longer than the effect bound after its last use, and the second
   // create may itself take that long, so that it meets neither the token nor, given any lag, a list that shows the first.
@@ -46,7 +46,33 @@ export function decideCreation(k: Knowledge, view: View): Decision {
   const verdict = failed === undefined
     ? unknown("Pending", "Looking for a database that an earlier create may still bring")
     : failureVerdict(failed); // L4: why it is not there yet
-  // In a crowd the observer's list looks for all; the create's own pass looks by UID in any case.
+  return lookUpUntil(k, view, settled, verdict);
+}
+
+function adopt(id: string): Decision {
+  const verdict = unknown("Pending", `About to adopt the database ${quote(id)}`);
+  return { state: "Pending", step: "adopt", ready: verdict, synced: verdict };
+}
+
+/**
+ * The spec may have named the database after a create was sent: what that brings is this CR's one database (S1), so it
+ * is looked for through the settle window before another is adopted.
+ */
+function adoptOnceSettled(k: Knowledge, view: View, id: string): Decision {
+  const settled = settledAt(k, view);
+  const looked = k.lookup !== undefined && k.lookup.sentAt >= settled;
+  if (settled === Number.NEGATIVE_INFINITY || looked) return adopt(id);
+  const verdict = unknown(
+    "Pending",
+    `About to adopt the database ${quote(id)}, once no earlier create can bring another`,
+  );
+  return view.now >= settled
+    ? { state: "Pending", step: "lookup", ready: verdict, synced: verdict }
+    : lookUpUntil(k, view, settled, verdict);
+}
+
+/** Lookups through the settle window. In a crowd the observer's list looks for all. */
+function lookUpUntil(k: Knowledge, view: View, settled: number, verdict: Decision["synced"]): Decision {
   const again = view.crowded ? Number.POSITIVE_INFINITY : LOOKUP_AGAIN_MS;
   const asked = lookUpEvery(k, view, again, verdict);
   if (asked.step !== "wait") return asked;

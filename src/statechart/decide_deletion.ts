@@ -86,6 +86,12 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
     );
     return { ...said, step: "wait", waitMs: 30_000, ready: verdict, synced: verdict };
   }
+  if (object.status?.providerId === undefined && specOf(object).providerId !== undefined) {
+    // Whether it was created or adopted says what becomes of it (rule 19), and only the record says that.
+    const live = ownFound(k, view).filter((d) => d.state !== "Deleting");
+    const own = live.find((d) => d.id === specOf(object).providerId) ?? live[0];
+    if (own !== undefined) return { ...said, step: "record", database: own };
+  }
   return policiesOf(object).deletion === "Retain" || k.crdTerminating
     ? retain(k, view, said, release)
     : remove(k, view, said, release);

@@ -10,6 +10,7 @@ import {
   everAvailable,
   isRefreshDue,
   isRemovalAsked,
+  otherNamed,
   ownership,
   policiesOf,
   pollMs,
@@ -126,7 +127,6 @@ function failed(k: Knowledge, view: View, database: ExternalState): Decision {
 }
 
 function serving(k: Knowledge, view: View, database: ExternalState): Decision {
-  const drift = driftOf(k.object.spec, database);
   if (database.unknownState) {
     const verdict = unknown(
       "Unreadable",
@@ -136,6 +136,7 @@ function serving(k: Knowledge, view: View, database: ExternalState): Decision {
     );
     return poll(k, view, everAvailable(k) ? "Drifted" : "Creating", { ready: verdict, synced: verdict });
   }
+  const drift = driftOf(k.object.spec, database);
   const ready = readiness(k, view, no("Creating", "The provider gives no endpoint yet"));
   const changes = describeChange(drift.change, database);
   if (database.state === "Modifying" || drift.pending) {
@@ -194,6 +195,15 @@ function settled(k: Knowledge, view: View, drift: Drift, database: ExternalState
 function inStep(k: Knowledge, view: View): Decision["synced"] {
   const bad = unreadable(k, view);
   if (bad !== undefined) return bad;
+  const named = otherNamed(k.object);
+  if (named !== undefined) {
+    const has = quote(k.object.status?.providerId ?? "");
+    return no(
+      "Conflict",
+      `spec.providerId names the database ${quote(named)}, but this resource has ${has} already; remove ` +
+        `spec.providerId or set it to ${has}, and adopt the other one by another resource`,
+    );
+  }
   if (k.duplicates.length > 0) {
     return no("Duplicate", `More databases carry this resource's UID: ${k.duplicates.map(quote).join(", ")}`);
   }

@@ -35,11 +35,11 @@ export function specProblem(object: ExternalDatabase): string | undefined {
   return known.message;
 }
 
-/** Policies of a CR. A database that is named in the spec is never re-created under another name. */
-export function policiesOf(object: ExternalDatabase): Policies {
+/** Policies of a CR for one database. One that is named in the spec is never re-created under another name. */
+export function policiesOf(object: ExternalDatabase, id?: string): Policies {
   const { status } = object;
   const spec = specOf(object);
-  const adopted = isAdopted(object);
+  const adopted = isAdopted(object, id);
   return {
     deletion: spec.deletionPolicy ?? (adopted ? "Retain" : "Delete"),
     drift: spec.driftPolicy ?? (adopted ? "Report" : "Repair"),
@@ -49,10 +49,23 @@ export function policiesOf(object: ExternalDatabase): Policies {
   };
 }
 
-/** Whether the database was, or is to be, adopted rather than created. */
-export function isAdopted(object: ExternalDatabase): boolean {
-  return object.status?.adopted ??
-    (specOf(object).providerId !== undefined && object.status?.providerId === undefined);
+/**
+ * Whether a database, the recorded one unless `id` is given, was or is to be adopted rather than created (rule 19). One
+ * that is not recorded yet is adopted when the spec names it: an id that is set while a create is in flight must not
+ * turn what was created into something adopted, which would outlive the CR (S2).
+ */
+export function isAdopted(object: ExternalDatabase, id = object.status?.providerId): boolean {
+  const { status } = object;
+  if (id !== undefined && id === status?.providerId) return status.adopted ?? false;
+  const wanted = specOf(object).providerId;
+  return wanted !== undefined && (id === undefined || id === wanted);
+}
+
+/** The database that the spec names though the CR has another; only an id set during a create gets this far (rule 18). */
+export function otherNamed(object: ExternalDatabase): string | undefined {
+  const { providerId } = specOf(object);
+  const has = object.status?.providerId;
+  return has === undefined || providerId === has ? undefined : providerId;
 }
 
 /** The incarnation in force, from 1 (rule 7). */

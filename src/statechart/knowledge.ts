@@ -68,6 +68,8 @@ export interface Knowledge {
   readonly finalizerSeen?: { readonly at: number; readonly resourceVersion: string } | undefined;
   /** End of the last create of unknown outcome in this process (rule 5), monotonic milliseconds. */
   readonly unknownSince?: number | undefined;
+  /** Tags of an adoption were sent and no create since: every earlier create was resolved before that (rule 18). */
+  readonly adopting?: boolean | undefined;
   /** A create was answered with "exists": the code (rule 4). */
   readonly createExists?: string | undefined;
   readonly observation?: Observation | undefined;

@@ -48,7 +48,7 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
     next.unknownSince = now;
   }
   if (facts.create !== undefined) {
-    next.provenNew = next.untouched = false;
+    next.provenNew = next.untouched = next.adopting = false;
     next.createExists = facts.create.outcome === "exists" ? facts.create.code ?? "exists" : undefined;
     if (facts.create.outcome !== "refused") next.mayExist = true;
     if (facts.create.outcome === "unknown" || facts.create.outcome === "exists") {
@@ -56,7 +56,10 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
     }
   }
   // As after a create of unknown outcome: only a lookup past the settle window can tell that nothing is ours.
-  if (facts.tagged !== undefined) next.unknownSince = facts.tagged.at;
+  if (facts.tagged !== undefined) {
+    next.unknownSince = facts.tagged.at;
+    next.adopting = true;
+  }
   if (facts.observation !== undefined) {
     const answer = facts.create ?? facts.modify;
     learnObservation(next, facts.observation, now, answer !== undefined);

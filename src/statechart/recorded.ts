@@ -17,6 +17,7 @@ export function recordedStatus(
   view: View,
 ): { readonly status: TimelessStatus; readonly decision: Decision } {
   const { object } = k;
+  const { adopted: _, ...status } = object.status ?? {};
   const recorded: Knowledge = {
     ...k,
     failure: undefined,
@@ -30,11 +31,11 @@ export function recordedStatus(
     object: {
       ...object,
       status: {
-        ...object.status,
+        ...status,
         providerId: database.id,
         incarnation: incarnationOf(object),
         ...(view.provider?.account === undefined ? {} : { account: view.provider.account }),
-        ...(isAdopted(object) ? { adopted: true } : {}),
+        ...(isAdopted(object, database.id) ? { adopted: true } : {}),
       },
     },
   };

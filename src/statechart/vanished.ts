@@ -24,9 +24,11 @@ export function vanished(k: Knowledge): Knowledge | undefined {
   if (!k.gone || k.released || !k.bornHere || !k.mayExist) return undefined;
   if (k.crdTerminating) return undefined; // rule 13
   if (!hasFinalizer(object) || metadata.deletionTimestamp !== undefined) return undefined;
-  if (status?.providerId !== undefined || incarnationOf(object) > 1 || isAdopted(object)) return undefined;
-  if (policiesOf(object).deletion !== "Delete" || specOf(object).paused) return undefined;
   const id = madeId(k);
+  if (status?.providerId !== undefined || incarnationOf(object) > 1 || isAdopted(object, id)) {
+    return undefined;
+  }
+  if (policiesOf(object, id).deletion !== "Delete" || specOf(object).paused) return undefined;
   return {
     ...k,
     gone: false,

@@ -161,6 +161,10 @@ export async function lead(bench: Bench, effect: Effect): Promise<Run> {
     bench.last.resolve(bench.present());
     await settle();
   }
+  if (effect === "adopt") {
+    bench.last.resolve({ lookup: { found: [], sentAt: bench.clock.monotonic() } });
+    await settle();
+  }
   assertEquals(bench.last.effect, effect, bench.at);
   return bench.last;
 }

@@ -8,7 +8,7 @@ import { validateSpec } from "../../api/validate.ts";
 import { ProviderError } from "../../providers/port.ts";
 import { NotSentError } from "../gateway.ts";
 import type { Decision } from "../../statechart/decision.ts";
-import { ownFound, settledAt } from "../../statechart/facts.ts";
+import { ownFound, settledAt, specOf } from "../../statechart/facts.ts";
 import { hasFinalizer, type Knowledge, type Learned } from "../../statechart/knowledge.ts";
 import { learn } from "../../statechart/learn.ts";
 import { statusOf } from "../../statechart/status.ts";
@@ -43,7 +43,13 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
       createRequestOf(object, env.clusterId()),
       "create",
       signal,
-      stillWanted(latest, "create"),
+      () => {
+        stillWanted(latest, "create")();
+        // Named meanwhile: it is to be adopted, and a second one would be too many (S1).
+        if (specOf(latest().object).providerId !== undefined) {
+          throw new SupersededError("The create is no longer wanted");
+        }
+      },
     );
     return {
       object: await slow.end(),

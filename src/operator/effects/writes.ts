@@ -51,7 +51,7 @@ export const record: EffectFunction = async (env, { decision, latest }, signal) 
   const { status } = recordedStatus(k, database, env.view(k.object.metadata.uid));
   const facts = await writeStatus(env, k.object, status, signal);
   if (facts.object !== undefined) {
-    const adopted = isAdopted(k.object);
+    const adopted = isAdopted(k.object, database.id);
     emit(env, facts.object, {
       type: "Normal",
       reason: adopted ? "Adopted" : "Created",
@@ -97,6 +97,7 @@ export const reincarnate: EffectFunction = async (env, { decision, latest }, sig
     state: "Pending",
     incarnation: incarnationOf(object) + 1,
     providerId: undefined,
+    adopted: undefined,
     endpoint: undefined,
     providerState: undefined,
     removing: undefined,
