@@ -11,6 +11,7 @@ import { keepFile, loadFile, saveFile } from "../providers/simulated/disk.ts";
 import { serveCloud } from "../providers/simulated/server.ts";
 import { type CloudSettings, DEFAULT_SETTINGS } from "../providers/simulated/settings.ts";
 import type { Flag, FlagValues } from "./flag.ts";
+import { listening } from "./listening.ts";
 import {
   durationBetween,
   integerBetween,
@@ -186,13 +187,14 @@ export async function runCloud(options: CloudOptions, environment: CloudEnvironm
   if (tokenFile !== undefined) readTokens(tokenFile); // a file that cannot be read is told now, not at the first call
   const onError = (error: unknown) =>
     log.log("error", error instanceof Error ? error.message : String(error), causeOf(error));
-  const server = serveCloud(cloud, {
-    hostname: options.listen.hostname,
-    port: options.listen.port,
-    admin: options.admin,
-    ...(tokenFile === undefined ? {} : { tokens: () => readTokens(tokenFile) }),
-    onError,
-  });
+  const server = await listening(options.listen, "listen", () =>
+    serveCloud(cloud, {
+      hostname: options.listen.hostname,
+      port: options.listen.port,
+      admin: options.admin,
+      ...(tokenFile === undefined ? {} : { tokens: () => readTokens(tokenFile) }),
+      onError,
+    }));
   try {
     log.log("info", "The simulated cloud listens", { url: server.url, account: cloud.settings.account });
     onListen?.(server.url, cloud);

@@ -20,6 +20,7 @@ import { openDemoDirectory } from "./demo_directory.ts";
 import { introduction, table } from "./demo_text.ts";
 import { fleetRows } from "./fleet_rows.ts";
 import { type HostEnvironment, hostOperator } from "./host.ts";
+import { listening } from "./listening.ts";
 import type { DemoOptions } from "./options.ts";
 import { sampleDatabases } from "./samples.ts";
 import type { Operator } from "../operator/operator.ts";
@@ -46,14 +47,15 @@ export async function runDemo(options: DemoOptions, environment: DemoEnvironment
   const ends: (() => Promise<unknown>)[] = [() => directory.remove()];
   try {
     const { hostname, port } = options.apiListen;
-    const served = await serveEmbeddedApi({
-      hostname,
-      port,
-      clock,
-      random,
-      log,
-      secretPath: crypto.randomUUID(),
-    });
+    const served = await listening(options.apiListen, "api-listen", () =>
+      serveEmbeddedApi({
+        hostname,
+        port,
+        clock,
+        random,
+        log,
+        secretPath: crypto.randomUUID(),
+      }));
     ends.push(() => served.close());
     const cloudToken = crypto.randomUUID();
     const cloud = new SimulatedCloud({ clock, random, provisionMs: options.provisioningMs, account: "demo" });

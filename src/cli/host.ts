@@ -21,6 +21,7 @@ import { type OperatorServer, serveOperator } from "../server/http.ts";
 import { startLoopMonitor } from "../server/loop.ts";
 import { createMetrics } from "../server/metrics.ts";
 import { fleetRows } from "./fleet_rows.ts";
+import { hostOf, listening } from "./listening.ts";
 import { healthOf, type Phase, readyOf } from "./reports.ts";
 import type { ListenAddress } from "./values.ts";
 
@@ -105,15 +106,16 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
     leaseError: () => elector?.problem,
   };
   try {
-    const server = listen({
-      listen: options.listen,
-      clock,
-      health: () => healthOf(subject, phase),
-      ready: () => readyOf(subject, phase),
-      metrics,
-      fleet: () => fleetRows(operator, clock),
-      onError: (error) => log.log("error", "Answering an HTTP request failed", { error: messageOf(error) }),
-    });
+    const server = await listening(options.listen, "listen", () =>
+      serveOperator({
+        listen: options.listen,
+        clock,
+        health: () => healthOf(subject, phase),
+        ready: () => readyOf(subject, phase),
+        metrics,
+        fleet: () => fleetRows(operator, clock),
+        onError: (error) => log.log("error", "Answering an HTTP request failed", { error: messageOf(error) }),
+      }));
     try {
       log.log("info", "The operator has started", {
         cluster: config.source,
@@ -168,19 +170,6 @@ async function elect({ elector, operator, signal, log, onLead }: Election): Prom
   const work = operator.run(signal);
   work.catch((error: unknown) => log.log("error", "The operator failed", { error: messageOf(error) }));
   await Promise.race([work, lost.promise]);
-}
-
-function listen(options: Parameters<typeof serveOperator>[0]): OperatorServer {
-  try {
-    return serveOperator(options);
-  } catch (cause) {
-    const where = hostOf(options.listen);
-    throw new Error(`Listening on ${where} failed; choose another address with --listen`, { cause });
-  }
-}
-
-function hostOf({ hostname, port }: ListenAddress): string {
-  return `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -19,6 +19,8 @@ import {
 
 /** The clouds that `--provider` knows. */
 export const PROVIDERS = ["simulated", "http", "postgres", "aws-rds"] as const;
+/** Those of {@linkcode PROVIDERS} that this build has. */
+const BUILT: readonly ProviderName[] = ["simulated", "http"];
 /** A value of `--provider`. */
 export type ProviderName = typeof PROVIDERS[number];
 
@@ -262,7 +264,12 @@ export function toStartOptions(values: FlagValues, inPod: boolean): StartOptions
   const provider = values["provider"] as ProviderName | undefined;
   if (provider === undefined && inPod) {
     throw new Error(
-      `--provider is required in a cluster: choose one of ${PROVIDERS.join(", ")} (or set EDB_PROVIDER)`,
+      `--provider is required in a cluster: choose one of ${BUILT.join(", ")} (or set EDB_PROVIDER)`,
+    );
+  }
+  if (provider !== undefined && !BUILT.includes(provider)) {
+    throw new Error(
+      `--provider ${provider} (or EDB_PROVIDER) is not in this build: Use ${BUILT.join(" or ")}`,
     );
   }
   if (provider === "http" && values["cloud-url"] === undefined) {

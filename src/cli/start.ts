@@ -6,6 +6,7 @@
 import { OPERATOR_NAME } from "../api/constants.ts";
 import { loadClusterConfig } from "../kube/config.ts";
 import { createProvider } from "../providers/registry.ts";
+import { readTokenFile } from "../providers/token.ts";
 import { type HostEnvironment, hostOperator } from "./host.ts";
 import type { StartOptions } from "./options.ts";
 
@@ -20,6 +21,12 @@ export async function runStart(options: StartOptions, environment: HostEnvironme
   }
   if (options.provider === "simulated") {
     log.log("warn", "The simulated cloud lives in this process alone: its databases are gone when it ends");
+  }
+  if (options.provider === "http" && options.cloudTokenFile !== undefined) {
+    // Told now, not as a cloud that refuses; a file that goes later is told by every call.
+    await readTokenFile(options.cloudTokenFile, { clock }).catch((cause: unknown) => {
+      throw new Error("The file of --cloud-token-file cannot be used", { cause });
+    });
   }
   const identity = `${Deno.env.get("POD_NAME") || OPERATOR_NAME}_${crypto.randomUUID()}`;
   if (!options.leaderElect) {

@@ -39,9 +39,6 @@ export interface HttpProviderOptions extends TokenOptions {
   readonly caller?: string | undefined;
 }
 
-/** Longest wait for a token file, in milliseconds: it may be on a network drive. */
-const TOKEN_FILE_MS = 5_000;
-
 interface Answer {
   readonly status: number;
   readonly text: string;
@@ -66,13 +63,13 @@ export function createHttpProvider(options: HttpProviderOptions): DatabaseProvid
 
   async function currentToken(verb: CallVerb, signal: AbortSignal): Promise<string | undefined> {
     try {
-      const action = "Reading the provider's token";
-      return await withDeadline({ clock, ms: TOKEN_FILE_MS, action, signal }, () => tokens.current());
+      return await tokens.current(signal);
     } catch (cause) {
       if (signal.aborted) {
         throw new ProviderError("retryable", `${ACTIONS[verb]}: given up before it was sent`);
       }
-      throw new ProviderError("unauthorised", `${ACTIONS[verb]}: the token cannot be read`, { cause });
+      const why = printable(cause instanceof Error ? cause.message : String(cause), 400);
+      throw new ProviderError("unauthorised", `${ACTIONS[verb]}: no token to send. ${why}`, { cause });
     }
   }
 

@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { ANNOTATION } from "../api/constants.ts";
+import { ANNOTATION, TAG } from "../api/constants.ts";
 import type { Decision, ReleaseCause } from "./decision.ts";
+import { isOwnUnsought, ownInstead, strayOf, strayRereadMs } from "./decide_conflict.ts";
 import { quote } from "./drift.ts";
 import {
   absenceConfirmed,
@@ -82,7 +83,9 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
   if (accountDiffers(k, view)) {
     const verdict = no(
       "Conflict",
-      `Deletion waits: the credentials belong to another account than ${quote(k.account ?? "")}`,
+      `Deletion waits: the credentials belong to account ${
+        quote(view.provider.account ?? "")
+      }, the database to ${quote(k.account ?? "")}`,
     );
     return { ...said, step: "wait", waitMs: 30_000, ready: verdict, synced: verdict };
   }
@@ -90,6 +93,12 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
     // Whether it was created or adopted says what becomes of it (rule 19), and only the record says that.
     const live = ownFound(k, view).filter((d) => d.state !== "Deleting");
     const own = live.find((d) => d.id === specOf(object).providerId) ?? live[0];
+    if (own !== undefined) return { ...said, step: "record", database: own };
+  }
+  if (strayOf(k, view) !== undefined) {
+    // A status that names another's database by mistake must not hide the CR's own one (S2).
+    if (isOwnUnsought(k, view)) return { ...said, step: "lookup" };
+    const own = ownInstead(k, view);
     if (own !== undefined) return { ...said, step: "record", database: own };
   }
   return policiesOf(object).deletion === "Retain" || k.crdTerminating
@@ -135,12 +144,13 @@ function remove(k: Knowledge, view: View, said: Said, release: Release): Decisio
     if (ownership(k, recorded, view) !== "ours") {
       const verdict = no(
         "Conflict",
-        `The database ${quote(recorded.id)} does not carry this resource's UID and is not touched; ` +
-          `to let the resource go, annotate it with ${ANNOTATION.abandon}=${k.object.metadata.uid}`,
+        `The database ${quote(recorded.id)} does not carry this resource's UID and is not touched; if it is this ` +
+          `resource's, write its tag ${TAG.uid} again; to let the resource go, annotate it with ${ANNOTATION.abandon}=${k.object.metadata.uid}`,
       );
       // Its tags may have been mended (F3), or it is gone, and then the deletion goes on (L2).
-      const step = isReadDue(k) ? "confirm" as const : "idle" as const;
-      return { ...said, step, ready: verdict, synced: verdict };
+      const stuck = { ...said, ready: verdict, synced: verdict };
+      if (isReadDue(k)) return { ...stuck, step: "confirm" };
+      return every(k.observation?.sentAt, strayRereadMs(k), undefined, view, stuck, "confirm");
     }
     return removeOne(k, view, said, recorded, k.observation?.sentAt);
   }

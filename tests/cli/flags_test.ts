@@ -105,6 +105,8 @@ const BAD: readonly [string, string][] = [
   ["listen", "host:99999"],
   ["listen", "::1:80"],
   ["provider", "gcp"],
+  ["provider", "postgres"],
+  ["provider", "aws-rds"],
   ["cloud-url", "ftp://x"],
   ["cloud-url", "cloud"],
   ["namespace", "Shop"],

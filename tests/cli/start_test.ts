@@ -38,6 +38,18 @@ async function writeKubeconfig(directory: string, server: string): Promise<strin
 Deno.test("a configuration that does not do ends with 1 and one line that names the way out", async () => {
   await withDirectory(async (directory) => {
     const kubeconfig = await writeKubeconfig(directory, "http://127.0.0.1:1");
+    const http = [
+      "start",
+      "--kubeconfig",
+      kubeconfig,
+      "--provider",
+      "http",
+      "--cloud-url",
+      "http://127.0.0.1:1",
+    ];
+    http.push("--cloud-token-file");
+    const secret = `${directory}/token`;
+    await Deno.writeTextFile(secret, "hunter2 x");
     const cases: [string[], RegExp][] = [
       [["start"], /^error: No Kubernetes cluster is named: .*--kubeconfig.*run demo\n$/],
       [["start", "--kubeconfig", `${directory}/none`], /^error: .*--kubeconfig.*none.*\n$/],
@@ -45,14 +57,21 @@ Deno.test("a configuration that does not do ends with 1 and one line that names 
         ["start", "--kubeconfig", kubeconfig, "--context", "other"],
         /^error: .*no context "other".*"test".*\n$/,
       ],
-      [["start", "--kubeconfig", kubeconfig, "--provider", "postgres"], /^error: .*"postgres".*\n$/],
+      [
+        [...http, `${directory}/none`],
+        /^error: The file of --cloud-token-file cannot be used: Reading the token file ".*\/none": No such file.*\n$/,
+      ],
+      [
+        [...http, secret],
+        /^error: The file of --cloud-token-file .*\/token": it is empty, too long, or has characters .*\n$/,
+      ],
     ];
     for (const [args, expected] of cases) {
       const run = await main(args, {}, PERMISSIONS);
       assertEquals(run.code, 1, run.err);
       assertMatch(run.err, expected);
       assertEquals(run.err.trim().split("\n").length, 1);
-      assertNotMatch(run.err, /^\s+at /m);
+      assertNotMatch(run.err, /^\s+at |hunter2/m);
     }
   });
 });
@@ -75,6 +94,28 @@ Deno.test("an address that is taken is told with the flag that helps", async () 
     }
   });
 });
+
+for (const [command, flag] of [["cloud", "listen"], ["demo", "api-listen"]] as const) {
+  Deno.test(`an address that is taken is told by ${command} with --${flag}`, async () => {
+    await withDirectory(async (directory) => {
+      const taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+      const address = `127.0.0.1:${(taken.addr as Deno.NetAddr).port}`;
+      const child = new Child([command, `--${flag}`, address], [...PERMISSIONS, "--allow-write"], {
+        cwd: directory,
+      });
+      try {
+        assertEquals(await child.code(), 1);
+        assertMatch(
+          child.err,
+          new RegExp(`^error: Listening on ${address} failed; choose another address with --${flag}: .*\n$`),
+        );
+      } finally {
+        await child.end();
+        taken.close();
+      }
+    });
+  });
+}
 
 Deno.test("W6, W5: against an API server that fails start stays healthy, is not ready, and ends with 0 on SIGTERM", async () => {
   await withDirectory(async (directory) => {

@@ -110,8 +110,24 @@ Deno.test("a token file is read again after a minute, and its absence is unautho
     });
     const error = await assertRejects(() => create, ProviderError);
     assertEquals([error.errorClass, fenced], ["unauthorised", 0]);
+    const why = bad === undefined ? "ENOENT" : "it is empty, too long, or";
+    assertStringIncludes(
+      error.message,
+      `Creating the database: no token to send. Reading the token file "/t": ${why}`,
+    );
+    assert(!error.message.includes("two words"));
   }
   assertEquals(sent.length, 2);
+});
+
+Deno.test("a token file that does not answer costs five seconds, and the call says which it is", async () => {
+  const { provider, sent, clock } = stage(() => Response.json(DATABASE), {
+    tokenFile: "/net/t",
+    readFile: () => new Promise(() => {}),
+  });
+  const error = await assertRejects(() => clock.until(provider.get("db-1", CALL)), ProviderError);
+  assertEquals([error.errorClass, sent.length], ["unauthorised", 0]);
+  assertStringIncludes(error.message, 'Reading the token file "/net/t": no answer within 5000 ms');
 });
 
 Deno.test("an account's description is taken field by field, the safe value for what makes no sense", async () => {

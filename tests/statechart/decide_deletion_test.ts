@@ -99,6 +99,7 @@ table("deletion", {
     v: { provider: { ...TOKENLESS, account: "other" } },
     is: "Deleting/wait",
     synced: "Conflict",
+    message: /account "other", the database to "acct"$/,
   },
   "an available database is deleted": {
     k: known(dead({ status: removing }), { observation: seen() }),
