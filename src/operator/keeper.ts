@@ -238,7 +238,9 @@ export class Keeper {
   #crashed(actor: ActorRefFrom<DatabaseMachine>, error: unknown): void {
     if (this.#actor !== actor || this.#finished) return;
     const { clock, random } = this.env;
-    const known = (actor.getSnapshot() as DatabaseSnapshot | undefined)?.context?.knowledge.object;
+    // One that crashes in its first step knows nothing yet.
+    const context = actor.getSnapshot()?.context as Partial<DatabaseSnapshot["context"]> | undefined;
+    const known = context?.knowledge?.object;
     if (known !== undefined && isOlder(this.#object, known)) this.#object = known;
     // A create may be under way, or its answer be lost with the actor: the settle window begins anew (rule 5).
     this.#left = { bornHere: false, unknownSince: clock.monotonic() };
