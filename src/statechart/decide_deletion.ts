@@ -17,6 +17,7 @@ import {
   isOfAnotherAccount,
   isReadDue,
   isRemovalAsked,
+  isUnseen,
   ownership,
   ownFound,
   policiesOf,
@@ -95,7 +96,9 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
     const own = live.find((d) => d.id === specOf(object).providerId) ?? live[0];
     if (own !== undefined) return { ...said, step: "record", database: own };
   }
+  if (isUnseen(k)) return { ...said, step: "confirm" };
   if (strayOf(k, view) !== undefined) {
+    if (isReadDue(k)) return { ...said, step: "confirm" }; // its tags may have been mended (F3)
     // A status that names another's database by mistake must not hide the CR's own one (S2).
     if (isOwnUnsought(k, view)) return { ...said, step: "lookup" };
     const own = ownInstead(k, view);
@@ -144,12 +147,13 @@ function remove(k: Knowledge, view: View, said: Said, release: Release): Decisio
     if (ownership(k, recorded, view) !== "ours") {
       const verdict = no(
         "Conflict",
-        `The database ${quote(recorded.id)} does not carry this resource's UID and is not touched; if it is this ` +
+        `The database ${
+          quote(recorded.id)
+        } does not carry this resource's UID and is not touched; if it is this ` +
           `resource's, write its tag ${TAG.uid} again; to let the resource go, annotate it with ${ANNOTATION.abandon}=${k.object.metadata.uid}`,
       );
-      // Its tags may have been mended (F3), or it is gone, and then the deletion goes on (L2).
+      // Its tags may be mended, or it is gone, and then the deletion goes on (L2).
       const stuck = { ...said, ready: verdict, synced: verdict };
-      if (isReadDue(k)) return { ...stuck, step: "confirm" };
       return every(k.observation?.sentAt, strayRereadMs(k), undefined, view, stuck, "confirm");
     }
     return removeOne(k, view, said, recorded, k.observation?.sentAt);

@@ -4,12 +4,14 @@
  * @module
  */
 import type { Decision } from "./decision.ts";
+import { decideStray, strayOf } from "./decide_conflict.ts";
 import { decideMissing } from "./decide_missing.ts";
 import { describeChange, type Drift, driftOf, isEmpty, quote } from "./drift.ts";
 import {
   everAvailable,
   isRefreshDue,
   isRemovalAsked,
+  isUnseen,
   otherNamed,
   ownership,
   policiesOf,
@@ -38,13 +40,12 @@ export function decideObserved(k: Knowledge, view: View): Decision {
   const stale = k.object.status?.observedGeneration !== generation && view.now - sentAt > view.cacheTtlMs;
   const unlisted = k.unlistedAt !== undefined && k.unlistedAt > sentAt;
   if (stale || isRefreshDue(k) || unlisted) return observe(k, view, top(k));
-  const owner = ownership(k, database, view);
-  if (owner !== "ours") {
+  const stray = strayOf(k, view);
+  if (stray !== undefined) return decideStray(k, view, stray);
+  if (ownership(k, database, view) !== "ours") {
     const verdict = no(
       "Conflict",
-      owner === "foreign"
-        ? `The database ${quote(database.id)} does not carry this resource's UID; it is not touched`
-        : `The database ${quote(database.id)} belongs to another cluster; see --cluster-id`,
+      `The database ${quote(database.id)} belongs to another cluster; see --cluster-id`,
     );
     return { state: "Drifted", step: "idle", ready: verdict, synced: verdict };
   }
@@ -82,7 +83,7 @@ function unobserved(k: Knowledge, view: View): Decision {
   // F4: what a crash said of it is over as soon as it is read.
   const crashed = last === undefined || last.reason === "ActorFailed" ||
     lastReady(k)?.reason === "ActorFailed";
-  if (transitional || unlisted || crashed || isRefreshDue(k)) return observe(k, view, top(k));
+  if (transitional || unlisted || crashed || isRefreshDue(k) || isUnseen(k)) return observe(k, view, top(k));
   // A status never says more than was seen: until the list comes, the last word stands.
   return idle(k, view, "Available", {
     ready: readiness(

@@ -86,6 +86,14 @@ export function presentDatabase(k: Knowledge): ExternalState | undefined {
   return id === undefined || id === database.id ? database : undefined;
 }
 
+/** Whether what was last seen is not the recorded database: a status that was edited names one that nobody read yet. */
+export function isUnseen(k: Knowledge): boolean {
+  const { observation, object } = k;
+  const id = object.status?.providerId;
+  if (id === undefined || observation === undefined) return false;
+  return id !== (observation.kind === "present" ? observation.database.id : observation.id);
+}
+
 /** Whose a database is, by its tags (S3, rule 20). */
 export function ownership(
   k: Knowledge,

@@ -88,6 +88,8 @@ export interface Knowledge {
   readonly removalTries: Readonly<Record<string, number>>;
   /** Reads in a row that found a transitional state. */
   readonly polls: number;
+  /** Reads in a row that showed a database without this CR's UID. */
+  readonly strayReads?: number | undefined;
   /** The CRD is terminating (rule 13). */
   readonly crdTerminating: boolean;
   /** The databases were tagged as retained (rule 16). */

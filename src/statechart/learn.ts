@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ANNOTATION } from "../api/constants.ts";
+import { ANNOTATION, TAG } from "../api/constants.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import {
   type ExternalState,
@@ -116,6 +116,7 @@ function learnObject(next: Draft, object: ExternalDatabase, now: number): void {
     next.attempts = {};
     next.conflict = undefined;
     next.polls = 0;
+    next.strayReads = 0;
   }
   const asked = object.metadata.annotations?.[ANNOTATION.reconcile];
   if (asked !== before.metadata.annotations?.[ANNOTATION.reconcile] && reconcileDue(object)) {
@@ -123,7 +124,9 @@ function learnObject(next: Draft, object: ExternalDatabase, now: number): void {
   }
   // Raised, not merely gone: a status that was wiped leaves the database that we know (A4).
   if ((object.status?.incarnation ?? 1) > (before.status?.incarnation ?? 1)) forgetDatabase(next, object);
-  if (object.status?.providerId !== undefined) next.mayExist = true;
+  const id = object.status?.providerId;
+  if (id !== undefined) next.mayExist = true;
+  if (id !== before.status?.providerId) next.retained = false; // another one is to be marked now
   next.account = object.status?.account ?? next.account;
   // One that lost finalizer and status looks new and is not (A4).
   if (isNew(object) && !isNew(before)) next.provenNew = next.untouched = false;
@@ -159,7 +162,8 @@ function learnObservation(next: Draft, observation: Observation, now: number, ou
   next.unreadable = undefined;
   if (observation.kind === "present") {
     next.unlistedAt = undefined;
-    const { state } = observation.database;
+    const { state, tags } = observation.database;
+    next.strayReads = tags[TAG.uid] === next.object.metadata.uid ? 0 : (next.strayReads ?? 0) + 1;
     const transitional = isTransitional(state);
     next.polls = transitional ? next.polls + 1 : 0;
     next.transitionalSince = transitional ? next.transitionalSince ?? now : undefined;

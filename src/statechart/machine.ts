@@ -197,7 +197,7 @@ export const STEPS = {
   Pending: ["finalize", "lookup", "adopt", "reincarnate", "report"],
   Creating: ["create", "record", "observe", "discard", "reincarnate", "report"],
   Available: ["observe", "report"],
-  Drifted: ["modify", "observe", "confirm", "reincarnate", "report"],
+  Drifted: ["lookup", "adopt", "modify", "observe", "confirm", "reincarnate", "report"],
   Deleting: ["record", "lookup", "remove", "confirm", "retain", "release", "report"],
 } as const satisfies Record<Exclude<TopState, "Finalized">, readonly Effect[]>;
 

@@ -43,6 +43,7 @@ export function vanished(k: Knowledge): Knowledge | undefined {
 
 /** What a step of a deletion becomes without a CR: nothing can be written, and where the finalizer would go it is over. */
 export function withoutResource(decision: Decision, over: Decision): Decision {
+  if (decision.step === "record") return { ...decision, step: "idle" };
   return decision.step === "release" ? over : decision;
 }
 

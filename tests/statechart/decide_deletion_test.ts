@@ -117,10 +117,17 @@ table("deletion", {
     is: "Deleting/confirm",
   },
   "S3: a foreign one is not touched": {
-    k: known(dead(), { observation: seen(db({ tags: tags({ [TAG.uid]: "someone" }) })) }),
-    is: "Deleting/idle",
+    k: known(dead(), {
+      observation: seen(db({ tags: tags({ [TAG.uid]: "someone" }) })),
+      lookup: { sentAt: NOW, found: [] },
+    }),
+    is: "Deleting/wait",
     synced: "Conflict",
     message: /abandon/,
+  },
+  "S2: beside a foreign one its own is looked for": {
+    k: known(dead(), { observation: seen(db({ tags: tags({ [TAG.uid]: "someone" }) })) }),
+    is: "Deleting/lookup",
   },
   "F3: but looked at again when a person asks": {
     k: known(dead(), { observation: seen(db({ tags: {} })), refreshSince: NOW }),

@@ -180,7 +180,10 @@ table("observed", {
     ready: "False/Creating",
   },
   "S3: a database that lost its UID tag is not touched": {
-    k: known(withId({ spec: { sizeGb: 50 } }), { observation: seen(db({ tags: {} })) }),
+    k: known(withId({ spec: { sizeGb: 50 } }), {
+      observation: seen(db({ tags: {} })),
+      lookup: { sentAt: NOW, found: [] },
+    }),
     is: "Drifted/idle",
     synced: "Conflict",
     ready: "False/Conflict",

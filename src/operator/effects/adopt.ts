@@ -29,11 +29,16 @@ export const adopt: EffectFunction = async (env, { knowledge, latest }, signal) 
   const id = specOf(object).providerId;
   if (
     id === undefined || object.metadata.deletionTimestamp !== undefined ||
-    object.status?.providerId !== undefined
+    (object.status?.providerId ?? id) !== id
   ) {
     return { object };
   }
+  const again = object.status?.providerId === id; // recorded, and its tags were lost
+  const sentAt = env.clock.monotonic();
   const before = await read(env, id, object, signal);
+  if (again && before.tags[TAG.uid] !== undefined) {
+    return { object, observation: { kind: "present", database: before, sentAt } };
+  }
   await requireConsent(env, object, before, signal);
   if (before.tags[TAG.uid] !== object.metadata.uid || before.tags[TAG.retained] !== undefined) {
     if (before.state !== "Available") {

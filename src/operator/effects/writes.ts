@@ -52,13 +52,18 @@ export const record: EffectFunction = async (env, { decision, latest }, signal) 
   const facts = await writeStatus(env, k.object, status, signal);
   if (facts.object !== undefined) {
     const adopted = isAdopted(k.object, database.id);
+    const instead = k.object.status?.providerId;
     emit(env, facts.object, {
       type: "Normal",
       reason: adopted ? "Adopted" : "Created",
       action: adopted ? "Adopt" : "Create",
-      note: `${adopted ? "Adopted" : "Created"} the database ${
-        quote(database.id)
-      } (${database.engine} ${database.version}, ${database.sizeGb} GiB)`,
+      note: instead === undefined || instead === database.id
+        ? `${adopted ? "Adopted" : "Created"} the database ${
+          quote(database.id)
+        } (${database.engine} ${database.version}, ${database.sizeGb} GiB)`
+        : `Recorded the database ${quote(database.id)}, which carries this resource's UID, in place of ${
+          quote(instead)
+        }`,
     });
   }
   return {

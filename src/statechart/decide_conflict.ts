@@ -1,0 +1,65 @@
+/**
+ * Decisions for a recorded database that does not carry the CR's UID: it is never touched (S3), but the CR may have
+ * another one (a status that was edited), and its tags may be written again (rule 18).
+ *
+ * @module
+ */
+import { TAG } from "../api/constants.ts";
+import type { Decision } from "./decision.ts";
+import { quote } from "./drift.ts";
+import { ownership, ownFound, presentDatabase, specOf } from "./facts.ts";
+import type { ExternalState, Knowledge } from "./knowledge.ts";
+import { no } from "./verdicts.ts";
+import type { View } from "./view.ts";
+
+/** First and longest wait between reads of a database that holds a deletion up, in milliseconds. */
+const REREAD_MS = { first: 30_000, cap: 300_000 } as const;
+
+/** The recorded database, where it was last seen without this CR's UID. */
+export function strayOf(k: Knowledge, view: View): ExternalState | undefined {
+  const database = presentDatabase(k);
+  if (database === undefined || database.id !== k.object.status?.providerId) return undefined;
+  return ownership(k, database, view) === "foreign" ? database : undefined;
+}
+
+/** Whether the CR's own database is to be looked for before anything is said of the one that is not its own. */
+export function isOwnUnsought(k: Knowledge, view: View): boolean {
+  if ((k.failures.lookup?.until ?? view.now) > view.now) return false; // tried again in its time
+  return (k.lookup?.sentAt ?? Number.NEGATIVE_INFINITY) < (k.observation?.sentAt ?? Number.NEGATIVE_INFINITY);
+}
+
+/** What carries the CR's UID in place of the recorded one, a live one first; only as sure as the lookup is new. */
+export function ownInstead(k: Knowledge, view: View): ExternalState | undefined {
+  if (k.lookup === undefined || k.lookup.sentAt < (k.observation?.sentAt ?? Number.NEGATIVE_INFINITY)) {
+    return undefined;
+  }
+  const own = ownFound(k, view).filter((d) => d.id !== k.object.status?.providerId);
+  return own.find((d) => d.state !== "Deleting") ?? own[0];
+}
+
+/** Wait after a read until the next, in milliseconds: it may be gone or have its tags back, and no list may say so. */
+export function strayRereadMs(k: Knowledge): number {
+  return Math.min(REREAD_MS.cap, REREAD_MS.first * 2 ** Math.max(0, (k.strayReads ?? 1) - 1));
+}
+
+/** What a live CR does about a recorded database that is not its own. */
+export function decideStray(k: Knowledge, view: View, stray: ExternalState): Decision {
+  const id = quote(stray.id);
+  const untagged = stray.tags[TAG.uid] === undefined;
+  const verdict = no(
+    "Conflict",
+    untagged
+      ? `The database ${id} carries no resource's UID any more and is not touched; to have this resource's tags ` +
+        `written again, set spec.providerId to ${id}`
+      : `The database ${id} does not carry this resource's UID; it is not touched`,
+  );
+  const said = { state: "Drifted" as const, ready: verdict, synced: verdict };
+  if (isOwnUnsought(k, view)) return { ...said, step: "lookup" };
+  const own = ownInstead(k, view);
+  if (own !== undefined && own.state !== "Deleting") {
+    return { ...said, state: "Creating", step: "record", database: own };
+  }
+  if (untagged && specOf(k.object).providerId === stray.id) return { ...said, step: "adopt" };
+  const left = (k.failures.lookup?.until ?? view.now) - view.now;
+  return { ...said, step: "idle", ...(left > 0 ? { waitMs: left } : {}) };
+}
