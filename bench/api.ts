@@ -71,10 +71,11 @@ export function patch(
   );
 }
 
-/** Deletes all CRs of a namespace. */
-export async function deleteAll(kube: Kube, namespace: string): Promise<void> {
-  const answer = await kube.fetch(path(namespace), { method: "DELETE" });
+/** Deletes a CR. */
+export async function deleteResource(kube: Kube, namespace: string, name: string): Promise<void> {
+  const answer = await kube.fetch(path(namespace, name), { method: "DELETE" });
   await answer.body?.cancel();
+  if (!answer.ok) throw new Error(`Deleting ${namespace}/${name}: ${answer.status}`);
 }
 
 /** Cut watches that are borne. */

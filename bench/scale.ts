@@ -11,7 +11,7 @@ import { serveCloud } from "../src/providers/simulated/server.ts";
 import { installCrd } from "../tests-real/support/crd.ts";
 import { freshNamespace, type Kube } from "../tests-real/support/kube.ts";
 import { denoArgs } from "../tests/cli/support.ts";
-import { createResource, deleteAll, each, patch, watch } from "./api.ts";
+import { createResource, deleteResource, each, patch, watch } from "./api.ts";
 import { type Usage, usageOf } from "./process.ts";
 
 /** What was seen. Times are in seconds, of this run on this machine. */
@@ -72,7 +72,7 @@ export async function scale(kube: Kube, count: number): Promise<Scale> {
     const idleCalls = cloud.ledger.calls({ since: mark });
     const mutatingCalls = cloud.ledger.mutatingCalls(mark).length;
     const idle = usageOf(operator.pid);
-    const deleteSeconds = await allGone(kube, ns, count);
+    const deleteSeconds = await allGone(kube, ns, names);
     return {
       count,
       bareSeconds,
@@ -143,8 +143,8 @@ async function bare(kube: Kube, names: readonly string[]): Promise<number> {
   const seconds = (performance.now() - begun) / 1_000;
   await each(names.length, async (i) => {
     await patch(kube, ns, names[i] ?? "", [{ op: "remove", path: "/metadata/finalizers" }]);
+    await deleteResource(kube, ns, names[i] ?? "");
   });
-  await deleteAll(kube, ns);
   return seconds;
 }
 
@@ -168,16 +168,16 @@ async function allAvailable(kube: Kube, ns: string, names: readonly string[]): P
   return seconds;
 }
 
-async function allGone(kube: Kube, ns: string, count: number): Promise<number> {
+async function allGone(kube: Kube, ns: string, names: readonly string[]): Promise<number> {
   const stop = new AbortController();
   let gone = 0;
   const done = Promise.withResolvers<void>();
   const watching = watch(kube, ns, (_, type) => {
-    if (type === "DELETED" && ++gone === count) done.resolve();
+    if (type === "DELETED" && ++gone === names.length) done.resolve();
   }, stop.signal);
   watching.catch(done.reject);
   const begun = performance.now();
-  await deleteAll(kube, ns);
+  await each(names.length, (i) => deleteResource(kube, ns, names[i] ?? ""));
   await within(600_000, "all are gone", done.promise);
   const seconds = (performance.now() - begun) / 1_000;
   stop.abort(new Error("seen"));
