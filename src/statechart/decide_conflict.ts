@@ -33,7 +33,14 @@ export function ownInstead(k: Knowledge, view: View): ExternalState | undefined 
   if (k.lookup === undefined || k.lookup.sentAt < (k.observation?.sentAt ?? Number.NEGATIVE_INFINITY)) {
     return undefined;
   }
-  const own = ownFound(k, view).filter((d) => d.id !== k.object.status?.providerId);
+  // One without any UID may be the CR's own that lost its tags, and what carries the UID a copy of it: then only what
+  // the rest of the status still describes is surely the one whose id was edited away (S6).
+  const { status } = k.object;
+  const untagged = presentDatabase(k)?.tags[TAG.uid] === undefined;
+  const own = ownFound(k, view).filter((d) =>
+    d.id !== status?.providerId &&
+    (!untagged || (d.endpoint !== undefined && d.endpoint === status?.endpoint))
+  );
   return own.find((d) => d.state !== "Deleting") ?? own[0];
 }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ANNOTATION } from "../api/constants.ts";
+import { ANNOTATION, TAG } from "../api/constants.ts";
 import type { Condition, ExternalDatabaseStatus } from "../api/schema.ts";
 import type { Decision, Verdict } from "./decision.ts";
 import { driftOf } from "./drift.ts";
@@ -38,7 +38,9 @@ export function statusOf(k: Knowledge, decision: Decision): TimelessStatus {
     ],
   };
   if (database !== undefined && before.providerId === database.id) {
-    if (database.endpoint !== undefined) status.endpoint = database.endpoint;
+    // Nobody is sent to a database that is not the CR's (S3).
+    const own = database.tags[TAG.uid] === object.metadata.uid;
+    if (own && database.endpoint !== undefined) status.endpoint = database.endpoint;
     status.providerState = database.providerState;
     status.observed = { engine: database.engine, version: database.version, sizeGb: database.sizeGb };
     if (database.state === "Available" && object.metadata.deletionTimestamp === undefined) {

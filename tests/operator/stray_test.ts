@@ -127,3 +127,17 @@ Deno.test("rule 18: a recorded database that carries another's UID is not taken 
     await assertQuiet(world, 2 * PERIOD);
     assertEquals(world.cloud.get(id)?.tags[TAG.uid], FOREIGN["another's"][TAG.uid]);
   }));
+
+Deno.test("S6: a recorded database that lost its tags is not given up for a copy that carries the UID", () =>
+  inWorld({}, async (world) => {
+    world.start();
+    await inStep(world);
+    const { id, tags } = databaseOf(world, "orders");
+    world.cloud.insert({ tags });
+    const { [TAG.uid]: _, ...stripped } = tags;
+    world.cloud.edit(id, { tags: stripped });
+    await world.until("told", () => world.condition("orders", "Synced") === "False/Conflict", 2 * PERIOD);
+    await world.run(2 * PERIOD);
+    assertEquals(world.get("orders")?.status?.providerId, id);
+    assertEquals(world.cloud.ledger.mutatingCalls().length, 1);
+  }));
