@@ -79,31 +79,40 @@ export async function deleteResource(kube: Kube, namespace: string, name: string
 }
 
 /** Cut watches that are borne. */
-const MAX_CUTS = 50;
+const MAX_CUTS = 200;
 
-/** Watches a namespace and calls `seen` for each object; reopens what the API server closes on a slow reader; ends with the signal. */
+/**
+ * Watches a namespace and calls `seen` for each object; ends with the signal. What the API server cuts, as it does with a
+ * slow reader, is opened anew from the state as it is: a watch that is cut among its first objects, which come in no
+ * order of version, could not go on from the last one seen.
+ */
 export async function watch(
   kube: Kube,
   namespace: string,
-  seen: (object: ExternalDatabase, type: string) => void,
+  seen: (object: ExternalDatabase) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  let version = "0";
   let cuts = 0;
   while (!signal.aborted) {
     try {
-      const answer = await kube.fetch(`${path(namespace)}?watch=true&resourceVersion=${version}`, { signal });
+      const answer = await kube.fetch(`${path(namespace)}?watch=true&resourceVersion=0`, { signal });
       for await (const line of lines(answer.body)) {
         const { object, type } = JSON.parse(line) as { object: ExternalDatabase; type: string };
         if (type === "ERROR") throw new Error(`The watch ended: ${line}`);
-        version = object.metadata.resourceVersion;
-        seen(object, type);
+        seen(object);
       }
     } catch (error) {
-      // A busy API server cuts watches in mid-stream; anything else would come again.
       if (!signal.aborted && ++cuts > MAX_CUTS) throw error;
     }
   }
+}
+
+/** How many CRs a namespace holds. */
+export async function countResources(kube: Kube, namespace: string): Promise<number> {
+  const answer = await kube.fetch(`${path(namespace)}?limit=1`);
+  const body = await answer.json();
+  if (!answer.ok) throw new Error(`Counting in ${namespace}: ${answer.status} ${body.message}`);
+  return body.items.length + (body.metadata.remainingItemCount ?? 0);
 }
 
 async function* lines(body: ReadableStream<Uint8Array> | null): AsyncGenerator<string> {
