@@ -95,7 +95,11 @@ export async function watch(
   let cuts = 0;
   while (!signal.aborted) {
     try {
-      const answer = await kube.fetch(`${path(namespace)}?watch=true&resourceVersion=0`, { signal });
+      const answer = await kube.fetch(`${path(namespace)}?watch=true&resourceVersion=0`, {
+        signal,
+        // First objects that come compressed end the stream under Deno's fetch before the last of them.
+        headers: { "accept-encoding": "identity" },
+      });
       for await (const line of lines(answer.body)) {
         const { object, type } = JSON.parse(line) as { object: ExternalDatabase; type: string };
         if (type === "ERROR") throw new Error(`The watch ended: ${line}`);
