@@ -8,6 +8,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import { jitter, type Random } from "../core/random.ts";
 import { sleep } from "../core/wait.ts";
+import { Summons } from "./summons.ts";
 import { ProviderError, type ProviderInfo } from "../providers/port.ts";
 import type { ProviderGateway } from "./gateway.ts";
 
@@ -24,8 +25,7 @@ export class AccountWatch {
   #infoAt = Number.NEGATIVE_INFINITY;
   #since = Number.NEGATIVE_INFINITY;
   #before = Number.NEGATIVE_INFINITY;
-  #wake: (() => void) | undefined;
-  #requested = false;
+  readonly #summons: Summons;
 
   constructor(
     private readonly options: {
@@ -36,7 +36,9 @@ export class AccountWatch {
       /** Told when anything of it changed. */
       readonly onChange: () => void;
     },
-  ) {}
+  ) {
+    this.#summons = new Summons(options.clock, MIN_DISTANCE_MS);
+  }
 
   /** The newest answer; `undefined` before the first. */
   get info(): ProviderInfo | undefined {
@@ -60,8 +62,7 @@ export class AccountWatch {
 
   /** Asks for a look soon: an absence counts only under an account that has said its name since (A2). */
   requestRefresh(): void {
-    this.#requested = true;
-    this.#wake?.();
+    this.#summons.request();
   }
 
   /** Why there is no answer, for people. */
@@ -74,30 +75,12 @@ export class AccountWatch {
     const { random } = this.options;
     let failures = 0;
     while (!signal.aborted) {
-      this.#requested = false;
+      this.#summons.answer();
       const ok = await this.refresh(signal);
       failures = ok ? 0 : failures + 1;
       // A request does not shorten the back-off of one that fails: many that ask would make it a loop.
-      if (ok) await this.#pause(jitter(random, REFRESH_MS), signal);
+      if (ok) await this.#summons.pause(jitter(random, REFRESH_MS), signal);
       else await sleep(this.options.clock, backoffMs(RETRY, failures - 1, random), signal).catch(() => {});
-    }
-  }
-
-  /** Waits `ms`, less when a look is requested, never less than the minimal distance. */
-  async #pause(ms: number, signal: AbortSignal): Promise<void> {
-    const { clock } = this.options;
-    const woken = new AbortController();
-    this.#wake = () => woken.abort();
-    if (this.#requested) woken.abort();
-    try {
-      await sleep(clock, Math.min(ms, MIN_DISTANCE_MS), signal);
-      if (ms > MIN_DISTANCE_MS) {
-        await sleep(clock, ms - MIN_DISTANCE_MS, AbortSignal.any([signal, woken.signal]));
-      }
-    } catch {
-      // woken or stopped: the loop tells which
-    } finally {
-      this.#wake = undefined;
     }
   }
 

@@ -13,6 +13,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import { jitter, type Random } from "../core/random.ts";
 import { sleep } from "../core/wait.ts";
+import { Summons } from "./summons.ts";
 import { type Database, ProviderError } from "../providers/port.ts";
 import type { ProviderGateway } from "./gateway.ts";
 
@@ -67,13 +68,13 @@ const MAX_PAGES = 10_000;
 export class Observer {
   readonly #o: ObserverOptions;
   #roundAt = Number.NEGATIVE_INFINITY;
-  #requested = false;
-  #wake: (() => void) | undefined;
+  readonly #summons: Summons;
   /** What was wrong in the last list, so that each is logged once. */
   #wrong: ReadonlySet<string> = new Set();
 
   constructor(options: ObserverOptions) {
     this.#o = options;
+    this.#summons = new Summons(options.clock, MIN_DISTANCE_MS);
   }
 
   /** Sent time of the last complete list, monotonic milliseconds; −Infinity before the first. */
@@ -83,8 +84,7 @@ export class Observer {
 
   /** Asks for a list soon; many requests make one list. */
   requestRound(): void {
-    this.#requested = true;
-    this.#wake?.();
+    this.#summons.request();
   }
 
   /** Lists until the signal aborts. */
@@ -92,32 +92,14 @@ export class Observer {
     const { random, periodMs } = this.#o;
     let failures = 0;
     while (!signal.aborted) {
-      this.#requested = false;
+      this.#summons.answer();
       const ok = await this.#round(failures, signal);
       if (signal.aborted) return;
       failures = ok ? 0 : failures + 1;
-      if (ok && this.#o.hurried()) this.#requested = true;
+      if (ok && this.#o.hurried()) this.#summons.request();
       // A request does not shorten the back-off of a list that fails: many that ask would make it a loop.
-      if (ok) await this.#pause(jitter(random, periodMs, 0.05), signal);
+      if (ok) await this.#summons.pause(jitter(random, periodMs, 0.05), signal);
       else await sleep(this.#o.clock, backoffMs(RETRY, failures - 1, random), signal).catch(() => {});
-    }
-  }
-
-  /** Waits `ms`, less when a round is requested, never less than the minimal distance. */
-  async #pause(ms: number, signal: AbortSignal): Promise<void> {
-    const { clock } = this.#o;
-    const woken = new AbortController();
-    this.#wake = () => woken.abort();
-    if (this.#requested) woken.abort();
-    try {
-      await sleep(clock, Math.min(ms, MIN_DISTANCE_MS), signal);
-      if (ms > MIN_DISTANCE_MS) {
-        await sleep(clock, ms - MIN_DISTANCE_MS, AbortSignal.any([signal, woken.signal]));
-      }
-    } catch {
-      // woken or stopped: the loop tells which
-    } finally {
-      this.#wake = undefined;
     }
   }
 
