@@ -9,7 +9,7 @@ import type { Logger } from "../core/log.ts";
 import { noMetrics } from "../core/metrics.ts";
 import type { Cluster, EventRecord, RequestOptions, WatchEvent } from "../kube/port.ts";
 import type { Transition } from "../operator/keeper.ts";
-import { createOperator, type Operator, type OperatorDeps } from "../operator/operator.ts";
+import { createOperator, type OperatorDeps } from "../operator/operator.ts";
 import type { CallOptions, DatabaseProvider } from "../providers/port.ts";
 import type { SimulatedCloud } from "../providers/simulated/cloud.ts";
 import { createSimulatedProvider } from "../providers/simulated/provider.ts";
@@ -18,6 +18,7 @@ import type { SimulatedKube } from "./kube_port.ts";
 import { RENEW_DEADLINE_MS, RENEW_MS, type SimulatedLease } from "./lease.ts";
 import { ProcessClock } from "./process_clock.ts";
 import type { Dice } from "./random.ts";
+import type { Subject, SubjectFactory } from "./subject.ts";
 import type { VirtualClock } from "./virtual_clock.ts";
 
 /** The call at which a process dies. */
@@ -61,6 +62,8 @@ export interface ProcessOptions {
   readonly doom: Doom | undefined;
   readonly skewMs: number;
   readonly deps: Partial<OperatorDeps>;
+  /** What it runs. @default the operator */
+  readonly subject?: SubjectFactory | undefined;
   /** Stands between the operator and its provider: how a test plants a fault. */
   readonly wrapProvider?: ((provider: DatabaseProvider) => DatabaseProvider) | undefined;
   readonly observer: ProcessObserver;
@@ -74,7 +77,7 @@ function never<T>(): Promise<T> {
 export class SimulatedProcess {
   readonly name: string;
   readonly clock: ProcessClock;
-  readonly operator: Operator;
+  readonly operator: Subject;
   readonly #o: ProcessOptions;
   readonly #abort = new AbortController();
   #calls = 0;
@@ -89,8 +92,8 @@ export class SimulatedProcess {
     this.name = options.name;
     this.clock = new ProcessClock(options.clock);
     this.clock.skewMs = options.skewMs;
-    const { lease, observer, dice, wrapProvider = (p) => p } = options;
-    this.operator = createOperator({
+    const { lease, observer, dice, wrapProvider = (p) => p, subject = createOperator } = options;
+    this.operator = subject({
       cluster: this.#cluster(options.kube.port(options.name)),
       provider: this.#provider(
         wrapProvider(createSimulatedProvider(options.cloud, { clock: this.clock, caller: options.name })),

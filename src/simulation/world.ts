@@ -14,6 +14,7 @@ import type { Deed, Plan } from "./plan.ts";
 import { type ProcessObserver, SimulatedProcess } from "./process.ts";
 import { Dice } from "./random.ts";
 import { perform } from "./deeds.ts";
+import type { SubjectFactory } from "./subject.ts";
 import { VirtualClock } from "./virtual_clock.ts";
 
 /** The account that everything belongs in. */
@@ -36,6 +37,8 @@ export interface WorldObserver extends ProcessObserver {
 /** What replaces parts of a world. */
 export interface WorldOptions {
   readonly deps?: Partial<OperatorDeps> | undefined;
+  /** What the processes run. @default the operator */
+  readonly subject?: SubjectFactory | undefined;
   /** Stands between the operator and its provider. */
   readonly wrapProvider?: ((provider: DatabaseProvider) => DatabaseProvider) | undefined;
 }
@@ -127,6 +130,7 @@ export class World {
           reflector: { pageSize: this.plan.pageSize },
           ...this.options.deps,
         },
+        subject: this.options.subject,
         wrapProvider: this.options.wrapProvider,
         observer: {
           call: (...a) => this.observer.call(...a),

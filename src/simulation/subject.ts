@@ -1,0 +1,33 @@
+/**
+ * What a simulated process runs: the operator, or another that is to be judged as the operator is.
+ *
+ * @module
+ */
+import type { ExternalDatabase } from "../api/schema.ts";
+import type { OperatorDeps } from "../operator/operator.ts";
+
+/** What the simulation asks of the operator; `Operator` has all of it. */
+export interface Subject {
+  /** Works until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Takes no new work and ends what is in flight within `graceMs`. */
+  drain(graceMs: number): Promise<void>;
+  readonly gateway: {
+    /** Mutating calls that have no answer yet. */
+    readonly mutationsInFlight: number;
+  };
+  readonly supervisor: {
+    /** What works on one resource each, with the newest copy of it that it was told of. */
+    readonly keepers: Iterable<{ readonly object: ExternalDatabase }>;
+    /** How many there are. */
+    readonly size: number;
+  };
+  /** What it has heard of the cluster. */
+  readonly reflector: {
+    get(uid: string): ExternalDatabase | undefined;
+    readonly size: number;
+  };
+}
+
+/** Makes one over gated ports. */
+export type SubjectFactory = (deps: OperatorDeps) => Subject;
