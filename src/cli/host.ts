@@ -12,17 +12,17 @@ import type { Random } from "../core/random.ts";
 import type { ClusterConfig } from "../kube/config.ts";
 import { createCluster } from "../kube/client.ts";
 import { createEventRecorder, createEventsPort } from "../kube/events.ts";
-import { LeaderElector } from "../kube/lease.ts";
 import { createLeasePort } from "../kube/lease_port.ts";
 import { Transport } from "../kube/transport.ts";
 import { createOperator, type Operator } from "../operator/operator.ts";
+import { Tenure } from "../operator/tenure.ts";
 import type { DatabaseProvider } from "../providers/port.ts";
 import { type OperatorServer, serveOperator } from "../server/http.ts";
 import { startLoopMonitor } from "../server/loop.ts";
 import { createMetrics } from "../server/metrics.ts";
 import { fleetRows } from "./fleet_rows.ts";
 import { hostOf, listening } from "./listening.ts";
-import { healthOf, type Phase, readyOf } from "./reports.ts";
+import { healthOf, readyOf } from "./reports.ts";
 import type { ListenAddress } from "./values.ts";
 
 /** What a hosted operator is made of and tuned by. Times are in milliseconds. */
@@ -54,10 +54,6 @@ export interface HostEnvironment {
   readonly onListen?: (address: OperatorServer["address"], operator: Operator) => void;
 }
 
-/** Time beyond one call's own limit for recording its answer, in milliseconds. */
-const DRAIN_EXTRA_MS = 5_000;
-/** The longest drain, in milliseconds: a pod's grace period in `deploy/` is 60 s. */
-const DRAIN_CAP_MS = 50_000;
 /** How long Events may take at the end, in milliseconds. */
 const FLUSH_MS = 2_000;
 /** Deadline of a lease's renewal, in milliseconds: less than half of what the lease is held for. */
@@ -78,26 +74,33 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
     log,
     reportingInstance: identity,
   });
-  const elector = lease &&
-    new LeaderElector({ lease: createLeasePort(leaseTransport, lease), clock, random, log, identity });
-  const operator = createOperator({
-    cluster: createCluster(transport),
-    provider,
-    recorder,
+  const tenure = new Tenure({
+    operator: (fence) =>
+      createOperator({
+        cluster: createCluster(transport),
+        provider,
+        recorder,
+        clock,
+        random,
+        log,
+        metrics,
+        namespaces: options.namespaces,
+        pollIntervalMs: options.pollIntervalMs,
+        cacheTtlMs: options.cacheTtlMs,
+        concurrency: options.concurrency,
+        ratePerSecond: options.rate,
+        callTimeoutMs: options.callTimeoutMs,
+        clusterId: options.clusterId,
+        fence,
+      }),
     clock,
     random,
     log,
-    metrics,
-    namespaces: options.namespaces,
-    pollIntervalMs: options.pollIntervalMs,
-    cacheTtlMs: options.cacheTtlMs,
-    concurrency: options.concurrency,
-    ratePerSecond: options.rate,
+    identity,
+    lease: lease && createLeasePort(leaseTransport, lease),
     callTimeoutMs: options.callTimeoutMs,
-    clusterId: options.clusterId,
-    fence: elector && (() => elector.check()),
   });
-  let phase: Phase = elector ? "standby" : "working";
+  const { operator, elector } = tenure;
   const subject = {
     operator,
     clock,
@@ -110,8 +113,8 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
       serveOperator({
         listen: options.listen,
         clock,
-        health: () => healthOf(subject, phase),
-        ready: () => readyOf(subject, phase),
+        health: () => healthOf(subject, tenure.phase),
+        ready: () => readyOf(subject, tenure.phase),
         metrics,
         fleet: () => fleetRows(operator, clock),
         onError: (error) => log.log("error", "Answering an HTTP request failed", { error: messageOf(error) }),
@@ -123,15 +126,8 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
         url: `http://${hostOf(server.address)}`,
       });
       onListen?.(server.address, operator);
-      if (elector) await elect({ elector, operator, signal, log, onLead: () => phase = "working" });
-      else await operator.run(signal);
+      await tenure.run(signal);
     } finally {
-      phase = "stopping";
-      log.log("info", "The operator is stopping");
-      await operator.drain(Math.min(options.callTimeoutMs + DRAIN_EXTRA_MS, DRAIN_CAP_MS));
-      const open = operator.gateway.mutationsInFlight;
-      if (open === 0) await elector?.release(new AbortController().signal);
-      else log.log("warn", "Calls to the cloud did not end in time; the lease is left to expire", { open });
       await recorder.flush(FLUSH_MS);
       await server.close();
     }
@@ -141,42 +137,6 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
     loop.stop();
   }
   log.log("info", "The operator has stopped");
-}
-
-interface Election {
-  readonly elector: LeaderElector;
-  readonly operator: Operator;
-  readonly signal: AbortSignal;
-  readonly log: Logger;
-  readonly onLead: () => void;
-}
-
-/**
- * Waits for the lease, then works under it until the signal aborts. Rejects when the lease is lost: a process that
- * was frozen past its lease is not to go on, but to begin anew (H1).
- */
-async function elect({ elector, operator, signal, log, onLead }: Election): Promise<void> {
-  const leading = Promise.withResolvers<void>();
-  const lost = Promise.withResolvers<never>();
-  lost.promise.catch(() => {}); // raced below; after the end of the race nobody listens
-  // Not under `signal`: the lease is kept while calls in flight end. `release` ends the renewals.
-  elector.run(new AbortController().signal, {
-    onStartedLeading: () => leading.resolve(),
-    onStoppedLeading: (reason) => lost.reject(new Error(`The lease was lost: ${reason}`)),
-  }).catch((error: unknown) => lost.reject(error));
-  await Promise.race([leading.promise, lost.promise, aborted(signal)]);
-  if (signal.aborted) return;
-  onLead();
-  const work = operator.run(signal);
-  work.catch((error: unknown) => log.log("error", "The operator failed", { error: messageOf(error) }));
-  await Promise.race([work, lost.promise]);
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
 
 function messageOf(error: unknown): string {

@@ -5,11 +5,9 @@
  */
 import type { Clock } from "../core/clock.ts";
 import type { Operator } from "../operator/operator.ts";
+import type { Phase } from "../operator/tenure.ts";
 import type { HealthReport, ReadyReport } from "../server/http.ts";
 import type { LoopMonitor } from "../server/loop.ts";
-
-/** What a hosted operator is doing. */
-export type Phase = "standby" | "working" | "stopping";
 
 /** The part of an operator that the reports read. */
 export interface Reported {
