@@ -7,7 +7,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import { type Random, seededRandom } from "../core/random.ts";
 import { SimulatedCloud } from "../providers/simulated/cloud.ts";
-import { keepFile, loadFile, saveFile } from "../providers/simulated/disk.ts";
+import { loadFile, saveFile, StateFile } from "../providers/simulated/disk.ts";
 import { serveCloud } from "../providers/simulated/server.ts";
 import { type CloudSettings, DEFAULT_SETTINGS } from "../providers/simulated/settings.ts";
 import type { Flag, FlagValues } from "./flag.ts";
@@ -115,7 +115,8 @@ export const cloudFlags: readonly Flag[] = [
   {
     name: "state",
     value: "file",
-    description: "file that holds the state, read at start (default: in memory only)",
+    description:
+      "file that holds the state, read at start and written before each answer (default: in memory only)",
   },
   {
     name: "token-file",
@@ -183,6 +184,7 @@ export async function runCloud(options: CloudOptions, environment: CloudEnvironm
   const random = options.seed === undefined ? environment.random : seededRandom(options.seed);
   const cloud = new SimulatedCloud({ clock, random, ...options.settings });
   if (options.state !== undefined) await loadFile(cloud, options.state);
+  const file = options.state === undefined ? undefined : new StateFile(cloud, options.state, clock);
   const { tokenFile } = options;
   if (tokenFile !== undefined) readTokens(tokenFile); // a file that cannot be read is told now, not at the first call
   const onError = (error: unknown) =>
@@ -193,13 +195,13 @@ export async function runCloud(options: CloudOptions, environment: CloudEnvironm
       port: options.listen.port,
       admin: options.admin,
       ...(tokenFile === undefined ? {} : { tokens: () => readTokens(tokenFile) }),
+      ...(file === undefined ? {} : { durable: () => file.durable() }),
       onError,
     }));
   try {
     log.log("info", "The simulated cloud listens", { url: server.url, account: cloud.settings.account });
     onListen?.(server.url, cloud);
-    if (options.state !== undefined) await keepFile(cloud, options.state, { clock, signal, onError });
-    else await aborted(signal);
+    await (file === undefined ? aborted(signal) : file.keep({ signal, onError }));
   } finally {
     await server.close();
     if (options.state !== undefined) await saveFile(cloud, options.state); // nobody can change it any more

@@ -1,8 +1,9 @@
 /**
  * The simulated cloud's state in a file.
  *
- * The file is always whole: it is written beside and renamed. Written at most every half second while something
- * changes; whoever ends the cloud saves a last time. A process that is killed loses what happened since.
+ * Promised: the file is always whole, since it is written beside and renamed; what {@linkcode StateFile.durable} has
+ * resolved for outlives a process that is killed at any instruction. A server that awaits it before each answer
+ * therefore never forgets what it has told anyone; calls that were not answered may or may not have taken effect.
  *
  * @module
  */
@@ -10,8 +11,10 @@ import type { Clock } from "../../core/clock.ts";
 import { sleep } from "../../core/wait.ts";
 import type { SimulatedCloud } from "./cloud.ts";
 
-/** Time between looks for changes, in milliseconds. */
+/** Time between looks for changes that nobody asked about, in milliseconds. */
 const PERIOD_MS = 500;
+/** How long a save gathers the calls that wait for it, in milliseconds: one write serves them all. */
+const GATHER_MS = 10;
 
 /** Loads `path` into `cloud`; a file that is not there is an empty cloud. Throws when it cannot be read or understood. */
 export async function loadFile(cloud: SimulatedCloud, path: string): Promise<void> {
@@ -43,32 +46,49 @@ export async function saveFile(cloud: SimulatedCloud, path: string): Promise<voi
   }
 }
 
-/** Keeps `path` up to date until the signal aborts. A failed save is told and tried again half a second later. */
-export async function keepFile(
-  cloud: SimulatedCloud,
-  path: string,
-  options: {
-    readonly clock: Clock;
+/** A cloud's state file that is kept up to date. One per file and process. */
+export class StateFile {
+  /** The revision of the cloud that the file holds at least. */
+  #saved = -1;
+  #saving: Promise<void> | undefined;
+
+  constructor(
+    private readonly cloud: SimulatedCloud,
+    private readonly path: string,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Resolves once all that has happened up to now is in the file. Rejects when it cannot be written. */
+  async durable(): Promise<void> {
+    const wanted = this.cloud.revision;
+    // A save that is under way may have begun before: then one more follows.
+    while (this.#saved < wanted) {
+      this.#saving ??= this.#save().finally(() => this.#saving = undefined);
+      await this.#saving;
+    }
+  }
+
+  /** Keeps the file up to date until the signal aborts. A failed save is told and tried again half a second later. */
+  async keep(options: {
     readonly signal: AbortSignal;
     readonly onError: (error: unknown) => void;
-  },
-): Promise<void> {
-  const { clock, signal, onError } = options;
-  let saved = -1;
-  for (;;) {
-    try {
-      await sleep(clock, PERIOD_MS, signal);
-    } catch (error) {
-      if (signal.aborted) return;
-      throw error;
+  }): Promise<void> {
+    const { signal, onError } = options;
+    for (;;) {
+      try {
+        await sleep(this.clock, PERIOD_MS, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        throw error;
+      }
+      await this.durable().catch(onError);
     }
-    const { revision } = cloud;
-    if (revision === saved) continue;
-    try {
-      await saveFile(cloud, path);
-      saved = revision;
-    } catch (error) {
-      onError(error);
-    }
+  }
+
+  async #save(): Promise<void> {
+    await sleep(this.clock, GATHER_MS);
+    const { revision } = this.cloud;
+    await saveFile(this.cloud, this.path);
+    this.#saved = revision;
   }
 }

@@ -16,6 +16,8 @@ export interface CloudHandlerOptions {
   readonly tokens?: () => readonly string[] | undefined;
   /** Whether `/admin/` is served. @default true */
   readonly admin?: boolean;
+  /** Awaited before each answer: what anyone is told is to outlive the process. A failure is answered with 500. */
+  readonly durable?: () => Promise<void>;
 }
 
 /** Answers one request; `signal` says that nobody waits for the answer any more. */
@@ -30,10 +32,14 @@ export function createCloudHandler(
   cloud: SimulatedCloud,
   options: CloudHandlerOptions = {},
 ): CloudHandler {
-  const { tokens, admin = true } = options;
+  const { tokens, admin = true, durable } = options;
   return async (request, signal) => {
     const url = new URL(request.url);
-    if (admin && url.pathname.startsWith("/admin/")) return await handleAdmin(cloud, request, url);
+    if (admin && url.pathname.startsWith("/admin/")) {
+      const answer = await handleAdmin(cloud, request, url);
+      await durable?.();
+      return answer;
+    }
     try {
       const allowed = tokens?.();
       if (allowed !== undefined && !allowed.includes(bearer(request))) {
@@ -42,7 +48,9 @@ export function createCloudHandler(
       }
       const call = await readCall(request, url);
       const caller = request.headers.get("x-caller") ?? undefined;
-      return toResponse(await cloud.call(call, { signal, caller }));
+      const answer = await cloud.call(call, { signal, caller });
+      await durable?.();
+      return toResponse(answer);
     } catch (error) {
       if (!(error instanceof RefusalError)) throw error;
       return toResponse({ status: error.refusal.status, refusal: error.refusal });
