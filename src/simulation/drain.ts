@@ -7,6 +7,7 @@
  * @module
  */
 import { setImmediate } from "node:timers";
+import { type Ambience, withoutAmbience } from "./ambience.ts";
 
 interface Core {
   readonly runMicrotasks?: () => void;
@@ -22,54 +23,58 @@ function core(): Core | undefined {
 /** Steps between two turns of the event loop, so that an unhandled rejection shows and signals are heard. */
 const STEPS_A_TURN = 20_000;
 
-/**
- * Runs `work` without ambient time and timers: what reached for them would differ from run to run. `Date.now` stands
- * still, for XState stamps its inspection events with it; its random ids tell its timers apart and nothing else.
- */
-function withoutAmbience<T>(work: () => T): T {
-  const ambient = { setTimeout: globalThis.setTimeout, setInterval: globalThis.setInterval };
-  const { now } = Date;
-  const refuse = (what: string) => (): never => {
-    throw new Error(`The simulation reached for the ambient ${what}`);
-  };
-  Date.now = () => 0;
-  Object.assign(globalThis, { setTimeout: refuse("setTimeout"), setInterval: refuse("setInterval") });
-  try {
-    return work();
-  } finally {
-    Date.now = now;
-    Object.assign(globalThis, ambient);
-  }
-}
-
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Calls `step` until it returns `false`; rejects with what it throws. `fast: false` takes the public way. */
+/**
+ * Calls `step` until it returns `false`, without ambient time, timers and chance; rejects with what it throws, and when
+ * anything that ran reached for what was taken away. `fast: false` takes the public way.
+ */
 export async function drive(step: () => boolean, options: { readonly fast?: boolean } = {}): Promise<void> {
   const runMicrotasks = options.fast === false ? undefined : core()?.runMicrotasks;
-  if (runMicrotasks === undefined) {
-    do await turn(); while (step());
-    return;
+  if (runMicrotasks === undefined) await driveSlowly(step);
+  else {
+    while (await someSteps(step, runMicrotasks));
+    await turn(); // an unhandled rejection shows now
   }
-  let more = true;
-  while (more) {
-    more = await new Promise<boolean>((resolve, reject) => {
-      setImmediate(() => {
-        try {
-          resolve(withoutAmbience(() => {
-            for (let n = 0; n < STEPS_A_TURN; n++) {
-              runMicrotasks();
-              if (!step()) return false;
-            }
-            return true;
-          }));
-        } catch (error) {
-          reject(error);
+}
+
+async function driveSlowly(step: () => boolean): Promise<void> {
+  const ambience = withoutAmbience();
+  try {
+    let more = true;
+    while (more) {
+      await turn();
+      more = step();
+      check(ambience);
+    }
+  } finally {
+    ambience.restore();
+  }
+}
+
+function someSteps(step: () => boolean, runMicrotasks: () => void): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    setImmediate(() => {
+      const ambience = withoutAmbience();
+      try {
+        let more = true;
+        for (let n = 0; more && n < STEPS_A_TURN; n++) {
+          runMicrotasks();
+          more = step();
+          check(ambience);
         }
-      });
+        resolve(more);
+      } catch (error) {
+        reject(error);
+      } finally {
+        ambience.restore();
+      }
     });
-  }
-  await turn(); // an unhandled rejection shows now
+  });
+}
+
+function check({ stray }: Ambience): void {
+  if (stray !== undefined) throw stray;
 }
