@@ -47,6 +47,9 @@ export interface LeaderCallbacks {
   onStoppedLeading(reason: string): void;
 }
 
+/** Less time than this, in milliseconds, is none: a timer that fires a hair early must not make a loop of renewals. */
+const LEAST_MS = 1;
+
 /** Takes a Lease, renews it, and knows until when it is held. */
 export class LeaderElector {
   readonly #o: LeaderElectorOptions;
@@ -188,11 +191,11 @@ export class LeaderElector {
     while (!ended.aborted) {
       const until = this.#held?.monotonic ?? -Infinity;
       const left = until - clock.monotonic();
-      if (left <= 0) return "the lease was not renewed within its deadline";
+      if (left < LEAST_MS) return "the lease was not renewed within its deadline";
       await sleep(clock, Math.min(left, jitter(random, this.#retry)), ended).catch(() => {});
       if (ended.aborted) return undefined;
       const time = until - clock.monotonic();
-      if (time <= 0) return "the lease was not renewed within its deadline"; // frozen: not even a renewal is sent
+      if (time < LEAST_MS) return "the lease was not renewed within its deadline"; // frozen: not even a renewal is sent
       try {
         if (!await this.#try(signal, time)) {
           return `another holds the lease: "${this.#record?.holderIdentity ?? ""}"`;
