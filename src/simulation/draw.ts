@@ -20,9 +20,11 @@ export function drawPlan(seed: number): Plan {
   const names = [..."abcdefghij"].slice(0, dice.chance(0.4) ? dice.int(1, 2) : dice.int(2, 10));
   const chaosMs = dice.int(1, 10) * MINUTE;
   const replicas = dice.chance(0.3) ? 2 : 1;
+  const lease = replicas === 2 || dice.chance(0.15);
   return {
     seed,
     replicas,
+    ...(lease ? { lease } : {}),
     pollMs: dice.pick([30_000, MINUTE, 5 * MINUTE]),
     hibernateAfterMs: dice.pick([60_000, 600_000]),
     concurrency: dice.pick([1, 4, 64]),
@@ -31,7 +33,7 @@ export function drawPlan(seed: number): Plan {
     kube: drawKube(dice),
     chaosMs,
     restartMs: dice.pick([500, 5_000, 60_000]),
-    dooms: drawDooms(dice),
+    dooms: drawDooms(dice, lease),
     actions: drawActions(dice, names, chaosMs, replicas),
   };
 }
@@ -83,16 +85,24 @@ function drawKube(dice: Dice): KubeFaults {
   };
 }
 
-function drawDooms(dice: Dice): (Doom | null)[] {
+function drawDooms(dice: Dice, lease: boolean): (Doom | null)[] {
   if (dice.chance(0.3)) return [];
   const many = dice.chance(0.2);
-  return Array.from({ length: dice.int(1, many ? 20 : 4) }, () =>
-    dice.chance(0.15) ? null : {
-      call: Math.floor(dice.chance(0.6) ? dice.between(2, 25) : dice.between(2, 200)),
-      when: dice.pick(["before", "sent", "answered"] as const),
-    });
+  return Array.from(
+    { length: dice.int(1, many ? 20 : 4) },
+    () =>
+      dice.chance(0.15)
+        ? null
+        : lease && dice.chance(0.15)
+        ? { of: "lease", call: dice.int(0, 12), when: dice.pick(MOMENTS) }
+        : {
+          call: Math.floor(dice.chance(0.6) ? dice.between(2, 25) : dice.between(2, 200)),
+          when: dice.pick(MOMENTS),
+        },
+  );
 }
 
+const MOMENTS = ["before", "sent", "answered"] as const;
 const SIZES = [10, 20, 20, 40, 80];
 const VERSIONS = ["14", "14.2", "15", "15.1", "16"];
 

@@ -20,8 +20,10 @@ import {
   type WatchEvent,
   type WatchRequest,
 } from "../kube/port.ts";
+import type { LeasePort } from "../kube/lease_port.ts";
 import type { KubeStore } from "./kube_store.ts";
 import { Watch } from "./kube_watch.ts";
+import type { SimulatedLease } from "./lease.ts";
 import type { Dice } from "./random.ts";
 
 /** What goes wrong, as chances per call; times in milliseconds. */
@@ -95,6 +97,15 @@ export class SimulatedKube {
         call(signal, () => store.patchStatus(key, operations, by), true),
       crdState: ({ signal }: RequestOptions): Promise<CrdState> => call(signal, () => store.crd),
       clusterId: ({ signal }: RequestOptions): Promise<string> => call(signal, () => "cluster-1"),
+    };
+  }
+
+  /** The port to the Lease. */
+  leasePort(lease: SimulatedLease): LeasePort {
+    return {
+      get: (signal) => this.#call(signal, () => lease.get(), false),
+      create: (write, signal) => this.#call(signal, () => lease.create(write), true),
+      update: (version, write, signal) => this.#call(signal, () => lease.update(version, write), true),
     };
   }
 

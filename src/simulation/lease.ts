@@ -1,36 +1,49 @@
 /**
- * The lease that simulated processes share: held until a fixed time after a renewal was sent (design.md 8, rule 21).
+ * The Lease object that simulated processes share; the elector that takes and keeps it is the operator's own.
  *
  * @module
  */
+import type { LeaseRecord, LeaseWrite } from "../kube/lease_port.ts";
+import { KubeError } from "../kube/port.ts";
 
-/** How long a holder that says nothing keeps it, in milliseconds. */
-export const LEASE_MS = 15_000;
-/** How long a holder may act after it sent a renewal, in milliseconds. */
-export const RENEW_DEADLINE_MS = 10_000;
-/** Time between two renewals, in milliseconds. */
-export const RENEW_MS = 2_000;
-
-/** Who holds the lease. */
+/** The object as the API server holds it. Everything happens at once here, as in `kube_store.ts`. */
 export class SimulatedLease {
-  #holder: string | undefined;
-  #renewedAt = Number.NEGATIVE_INFINITY;
+  #record: LeaseRecord | undefined;
+  #rv = 0;
 
-  /** The holder, whether or not it still lives. */
+  /** Who holds it by the API server's own books, whether or not it still lives. */
   get holder(): string | undefined {
-    return this.#holder;
+    return this.#record?.holderIdentity || undefined;
   }
 
-  /** Takes or renews it; whether `who` holds it now. `at` is the world's monotonic time. */
-  acquire(who: string, at: number): boolean {
-    if (this.#holder !== who && this.#holder !== undefined && at - this.#renewedAt < LEASE_MS) return false;
-    this.#holder = who;
-    this.#renewedAt = at;
-    return true;
+  get(): LeaseRecord | undefined {
+    return this.#record;
   }
 
-  /** Lets go of it. */
-  release(who: string): void {
-    if (this.#holder === who) this.#holder = undefined;
+  /** Throws `conflict` where there is one. */
+  create(write: LeaseWrite): LeaseRecord {
+    if (this.#record !== undefined) throw new KubeError("conflict", "the Lease exists", { status: 409 });
+    return this.#store(write);
+  }
+
+  /** Throws `notFound` where there is none, `conflict` where it is at another version. */
+  update(resourceVersion: string, write: LeaseWrite): LeaseRecord {
+    if (this.#record === undefined) {
+      throw new KubeError("notFound", "the Lease was not found", { status: 404 });
+    }
+    if (this.#record.resourceVersion !== resourceVersion) {
+      throw new KubeError("conflict", "the Lease has been modified", { status: 409 });
+    }
+    return this.#store(write);
+  }
+
+  #store(write: LeaseWrite): LeaseRecord {
+    const time = (ms: number) => new Date(ms).toISOString();
+    return this.#record = {
+      ...write,
+      resourceVersion: String(++this.#rv),
+      acquireTime: time(write.acquireTime),
+      renewTime: time(write.renewTime),
+    };
   }
 }

@@ -77,8 +77,10 @@ export type Action = Deed & { readonly at: number };
 /** Everything that will happen. */
 export interface Plan {
   readonly seed: number;
-  /** Two stand by each other under a lease; one runs without. */
+  /** Two stand by each other under a lease. */
   readonly replicas: 1 | 2;
+  /** One takes the lease too, as in a pod. @default whether there are two */
+  readonly lease?: boolean;
   readonly pollMs: number;
   readonly hibernateAfterMs: number;
   readonly concurrency: number;

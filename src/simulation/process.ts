@@ -7,15 +7,17 @@
 import type { ExternalDatabase, ObjectKey } from "../api/schema.ts";
 import type { Logger } from "../core/log.ts";
 import { noMetrics } from "../core/metrics.ts";
+import type { LeasePort } from "../kube/lease_port.ts";
 import type { Cluster, EventRecord, RequestOptions, WatchEvent } from "../kube/port.ts";
 import type { Transition } from "../operator/keeper.ts";
 import { createOperator, type OperatorDeps } from "../operator/operator.ts";
+import { Tenure } from "../operator/tenure.ts";
 import type { CallOptions, DatabaseProvider } from "../providers/port.ts";
 import type { SimulatedCloud } from "../providers/simulated/cloud.ts";
 import { createSimulatedProvider } from "../providers/simulated/provider.ts";
 import { isOlder } from "../statechart/learn.ts";
 import type { SimulatedKube } from "./kube_port.ts";
-import { RENEW_DEADLINE_MS, RENEW_MS, type SimulatedLease } from "./lease.ts";
+import type { SimulatedLease } from "./lease.ts";
 import { ProcessClock } from "./process_clock.ts";
 import type { Dice } from "./random.ts";
 import type { Subject, SubjectFactory } from "./subject.ts";
@@ -23,8 +25,9 @@ import type { VirtualClock } from "./virtual_clock.ts";
 
 /** The call at which a process dies. */
 export interface Doom {
-  /** Index of the call, from 0. */
+  /** Index of the call, from 0, among those for the Lease or among all others. */
   readonly call: number;
+  readonly of?: "lease";
   /** Before it is sent, right after, or when its answer arrives. */
   readonly when: "before" | "sent" | "answered";
 }
@@ -69,6 +72,9 @@ export interface ProcessOptions {
   readonly observer: ProcessObserver;
 }
 
+/** How long one call to the cloud may take, in milliseconds: the flag's default. */
+const CALL_TIMEOUT_MS = 30_000;
+
 function never<T>(): Promise<T> {
   return new Promise(() => {});
 }
@@ -80,10 +86,10 @@ export class SimulatedProcess {
   readonly operator: Subject;
   readonly #o: ProcessOptions;
   readonly #abort = new AbortController();
+  readonly #tenure: Tenure<Subject>;
   #calls = 0;
+  #leaseCalls = 0;
   #dead = false;
-  #working = false;
-  #heldUntil = Number.NEGATIVE_INFINITY;
   #spared = false;
   readonly #read = new Map<string, ExternalDatabase>();
 
@@ -93,20 +99,32 @@ export class SimulatedProcess {
     this.clock = new ProcessClock(options.clock);
     this.clock.skewMs = options.skewMs;
     const { lease, observer, dice, wrapProvider = (p) => p, subject = createOperator } = options;
-    this.operator = subject({
-      cluster: this.#cluster(options.kube.port(options.name)),
-      provider: this.#provider(
-        wrapProvider(createSimulatedProvider(options.cloud, { clock: this.clock, caller: options.name })),
-      ),
-      recorder: { record: (event) => observer.event(this, event) },
+    const shared = {
       clock: this.clock,
       random: dice,
-      log: { log: (...line) => observer.log(this, ...line) },
-      metrics: noMetrics,
-      onTransition: (transition) => observer.transition(this, transition),
-      ...(lease === undefined ? {} : { fence: () => this.#fence() }),
-      ...options.deps,
+      log: { log: (...line: Parameters<Logger["log"]>) => observer.log(this, ...line) },
+    };
+    const make = (fence: (() => void) | undefined) =>
+      subject({
+        cluster: this.#cluster(options.kube.port(options.name)),
+        provider: this.#provider(
+          wrapProvider(createSimulatedProvider(options.cloud, { clock: this.clock, caller: options.name })),
+        ),
+        recorder: { record: (event) => observer.event(this, event) },
+        ...shared,
+        metrics: noMetrics,
+        onTransition: (transition) => observer.transition(this, transition),
+        fence,
+        ...options.deps,
+      });
+    this.#tenure = new Tenure({
+      operator: make,
+      ...shared,
+      identity: options.name,
+      lease: lease && this.#leasePort(options.kube.leasePort(lease)),
+      callTimeoutMs: CALL_TIMEOUT_MS,
     });
+    this.operator = this.#tenure.operator;
   }
 
   get alive(): boolean {
@@ -125,17 +143,23 @@ export class SimulatedProcess {
   }
   /** It holds the lease, where there is one, and works. */
   get working(): boolean {
-    return this.#working && !this.#dead;
+    return !this.#dead && this.#tenure.phase === "working";
   }
-  /** Calls made so far, watches not counted. */
+  /** Calls made so far, watches and those for the Lease not counted. */
   get calls(): number {
     return this.#calls;
   }
 
   /** Starts it. */
   start(): void {
-    if (this.#o.lease === undefined) this.#work();
-    else this.#elect();
+    this.#tenure.run(this.#abort.signal).then(
+      () => this.crash("stopped"),
+      (error: unknown) => {
+        const { message } = error as Error;
+        if (message.startsWith("The lease was lost")) return this.crash("lost its lease"); // it begins anew (H1)
+        this.#o.observer.log(this, "error", "The operator failed", { error: message });
+      },
+    );
   }
 
   /** Its doom does not come any more. */
@@ -153,42 +177,15 @@ export class SimulatedProcess {
 
   /** Ends as SIGTERM does. */
   stop(): void {
-    if (this.#dead) return;
-    const ended = () => {
-      if (this.operator.gateway.mutationsInFlight === 0) this.#o.lease?.release(this.name);
-      this.crash("stopped");
-    };
-    this.operator.drain(35_000).then(ended, ended);
-  }
-
-  #work(): void {
-    this.#working = true;
-    this.operator.run(this.#abort.signal).catch((error: unknown) => {
-      this.#o.observer.log(this, "error", "The operator failed", { error: String(error) });
-    });
-  }
-
-  #elect(): void {
-    const { lease, kube, clock: world } = this.#o;
-    const sentAt = this.clock.monotonic();
-    if (kube.outage === undefined && lease?.acquire(this.name, world.monotonic())) {
-      this.#heldUntil = sentAt + RENEW_DEADLINE_MS;
-      if (!this.#working) this.#work();
-    } else if (this.#working && (lease?.holder !== this.name || sentAt >= this.#heldUntil)) {
-      return this.crash("lost its lease"); // it begins anew (H1)
-    }
-    this.clock.setTimeout(() => this.#elect(), RENEW_MS);
-  }
-
-  #fence(): void {
-    if (this.clock.monotonic() >= this.#heldUntil) throw new Error("The lease is not held any more");
+    if (!this.#dead) this.#abort.abort(new Error("SIGTERM"));
   }
 
   /** Passes one call on, unless the process is dead or dies of it. */
-  #call<T>(what: string, send: () => Promise<T>): Promise<T> {
+  #call<T>(what: string, send: () => Promise<T>, of?: "lease"): Promise<T> {
     if (this.#dead) return never();
     const { doom, observer } = this.#o;
-    const when = doom?.call === this.#calls++ && !this.#spared ? doom.when : undefined;
+    const nth = of === "lease" ? this.#leaseCalls++ : this.#calls++;
+    const when = doom?.call === nth && doom.of === of && !this.#spared ? doom.when : undefined;
     observer.call(this, what);
     if (when === "before") {
       this.crash(`before ${what}`);
@@ -208,6 +205,16 @@ export class SimulatedProcess {
       );
       if (when === "sent") this.crash(`after ${what} was sent`);
     });
+  }
+
+  #leasePort(inner: LeasePort): LeasePort {
+    const call = <T>(what: string, send: () => Promise<T>) => this.#call(`lease ${what}`, send, "lease");
+    return {
+      get: (signal) => call("get", () => inner.get(signal)),
+      create: (write, signal) => call("create", () => inner.create(write, signal)),
+      update: (version, write, signal) =>
+        call(write.holderIdentity === "" ? "release" : "update", () => inner.update(version, write, signal)),
+    };
   }
 
   #cluster(inner: Cluster): Cluster {

@@ -73,7 +73,7 @@ export class World {
       account: ACCOUNT,
       ...plan.cloud,
     });
-    this.#lease = plan.replicas === 2 ? new SimulatedLease() : undefined;
+    this.#lease = plan.lease ?? plan.replicas === 2 ? new SimulatedLease() : undefined;
     for (const action of plan.actions) {
       clock.setTimeout(() => perform(this, action), action.at);
     }
