@@ -21,9 +21,18 @@ export interface Violation {
   readonly at: number;
 }
 
+/** What of a world is not as it should be, once it should. */
+export interface Problem {
+  /** The promise that it breaks. */
+  readonly oracle: "L1" | "S2";
+  readonly what: string;
+}
+
 /** How a run ended. */
 export interface RunResult {
   readonly violation: Violation | undefined;
+  /** The first of each oracle, in order of time; more than one only with {@linkcode RunOptions.promises}. */
+  readonly violations: readonly Violation[];
   readonly trace: readonly string[];
   /** A hash of everything that happened. */
   readonly digest: string;
@@ -43,6 +52,10 @@ export interface RunOptions extends WorldOptions {
   readonly trace?: boolean;
   /** @default true */
   readonly fast?: boolean;
+  /** For a subject that promises less than the operator: the only oracles that count, and a run goes on after the first. @default all */
+  readonly promises?: ReadonlySet<string> | undefined;
+  /** Says what is not as it should be. @default {@linkcode unsettled} */
+  readonly judge?: ((world: World, safety: Safety) => readonly Problem[]) | undefined;
 }
 
 const MINUTE = 60_000;
@@ -58,13 +71,17 @@ const CALLS_A_MINUTE = { each: 250, besides: 200 } as const;
 /** Runs a plan. */
 export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
   const trace = new Trace(options.trace ?? false);
-  let violation: Violation | undefined;
+  const violations: Violation[] = [];
+  const { promises } = options;
   // deno-lint-ignore prefer-const -- the observer needs the world, and the world the observer
   let world: World;
   // deno-lint-ignore prefer-const -- as above
   let safety: Safety | undefined;
   const fail = (oracle: string, what: string) => {
-    violation ??= { oracle, what, at: Math.round(world.time) };
+    const counts = promises === undefined ? violations.length === 0 : promises.has(oracle);
+    if (counts && !violations.some((v) => v.oracle === oracle)) {
+      violations.push({ oracle, what, at: Math.round(world.time) });
+    }
     trace.add(world.time, "ORACLE", `${oracle}: ${what}`);
   };
   const budget = new Budget();
@@ -112,20 +129,24 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
       `${c.type} ${c.object.metadata.name} rv ${c.rv} by ${c.by}${describe(c.object)}`,
     )
   );
-  const end = new Ending(plan, world, judged, fail);
+  const end = new Ending(plan, world, judged, fail, options.judge ?? unsettledProblems);
   let steps = 0;
   await drive(() => {
     judged.check();
     const spent = budget.exceeded(world.store.all().length);
     if (spent !== undefined) fail("S5", spent);
-    if (++steps > MAX_STEPS) fail("S5", `more than ${MAX_STEPS} steps`);
-    if (violation !== undefined || end.over) return false;
+    if (++steps > MAX_STEPS) {
+      fail("S5", `more than ${MAX_STEPS} steps`);
+      return false;
+    }
+    if ((promises === undefined && violations.length > 0) || end.over) return false;
     if (!world.clock.step(world.origin + end.until)) end.next();
     return true;
   }, options.fast === undefined ? {} : { fast: options.fast });
   world.end();
   return {
-    violation,
+    violation: violations[0],
+    violations,
     trace: trace.lines,
     digest: trace.digest,
     steps,
@@ -149,6 +170,10 @@ function describe({ metadata, status }: ExternalDatabase): string {
     ...conditions,
   ];
   return `: ${words.filter((w) => w).join(", ")}`;
+}
+
+function unsettledProblems(world: World, safety: Safety): Problem[] {
+  return unsettled(world, safety).map((what) => ({ oracle: "L1", what }));
 }
 
 /** L4: what fails says each of its first nine tries. */
@@ -201,6 +226,7 @@ class Ending {
     private readonly world: World,
     private readonly safety: Safety,
     private readonly fail: (oracle: string, what: string) => void,
+    private readonly judge: NonNullable<RunOptions["judge"]>,
   ) {
     this.#step = 10_000;
     this.until = plan.chaosMs + 1_000;
@@ -211,7 +237,7 @@ class Ending {
   next(): void {
     if (this.#silence !== undefined) return this.#judgeSilence(this.#silence);
     const { time } = this.world;
-    const problems = unsettled(this.world, this.safety);
+    const problems = this.judge(this.world, this.safety);
     const changes = this.#changes();
     if (problems.length > 0 || changes > this.#seenChanges) this.#goodSince = undefined;
     else this.#goodSince ??= time;
@@ -226,7 +252,12 @@ class Ending {
       return;
     }
     if (time > this.plan.chaosMs + SETTLE_BOUND_MS + 2 * this.plan.pollMs) {
-      return this.fail("L1", problems.length > 0 ? problems.join("; ") : "it never stays settled");
+      if (problems.length === 0) this.fail("L1", "it never stays settled");
+      for (const [oracle, some = []] of Object.entries(Object.groupBy(problems, (p) => p.oracle))) {
+        this.fail(oracle, some.map((p) => p.what).join("; "));
+      }
+      this.over = true;
+      return;
     }
     if (time >= this.#person) {
       this.#person += PERSON_MS;
@@ -250,7 +281,11 @@ class Ending {
   #judgeSilence(before: { readonly rv: number; readonly mutations: number }): void {
     const { store, working } = this.world;
     const sent = this.#mutations() - before.mutations;
-    if (sent > 0) return this.fail("S5", `${sent} mutating calls though in step`);
+    if (sent > 0) {
+      this.fail("S5", `${sent} mutating calls though in step`);
+      this.over = true;
+      return;
+    }
     if (this.#changes() > this.#seenChanges) { // the cloud did something by itself: no silence was due
       this.#silence = undefined;
       this.until = this.world.time + this.#step;

@@ -6,7 +6,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { KubeError } from "../../src/kube/port.ts";
 import { createSimulatedProvider } from "../../src/providers/simulated/provider.ts";
 import type { CloudSettings } from "../../src/providers/simulated/settings.ts";
-import { ArticleReconciler } from "../support/article_reconciler.ts";
+import { ArticleController } from "../../src/simulation/article/controller.ts";
 import { assertWithin } from "../support/doomed.ts";
 import { inWorld, type World } from "../support/world.ts";
 
@@ -19,12 +19,10 @@ const OPERATOR: Subject = (world) => {
 };
 
 const ARTICLE: Subject = (world) => {
-  const abort = new AbortController();
   const provider = createSimulatedProvider(world.cloud, { clock: world.clock });
-  const running = new ArticleReconciler({ cluster: world.cluster, provider, clock: world.clock })
-    .run(abort.signal);
-  running.catch(() => {}); // the abort itself
-  return () => abort.abort(new Error("The test is over"));
+  const controller = new ArticleController({ cluster: world.cluster, provider, clock: world.clock });
+  const running = controller.run(new AbortController().signal);
+  return () => void controller.drain(0).then(() => running);
 };
 
 interface Scenario {
