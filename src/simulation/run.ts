@@ -4,6 +4,7 @@
  * @module
  */
 import type { ExternalDatabase } from "../api/schema.ts";
+import type { EventRecord } from "../kube/port.ts";
 import { Coverage } from "./coverage.ts";
 import { drive } from "./drain.ts";
 import { confirmAbsences, unsettled } from "./liveness.ts";
@@ -52,6 +53,10 @@ export interface RunOptions extends WorldOptions {
   readonly trace?: boolean;
   /** @default true */
   readonly fast?: boolean;
+  /** Given the world before its first step, and what ends the run with a violation: how a script written by hand acts and judges. */
+  readonly onWorld?: (world: World, fail: (oracle: string, what: string) => void) => void;
+  /** Told of each Event that a process records. */
+  readonly onEvent?: (event: EventRecord) => void;
   /** For a subject that promises less than the operator: the only oracles that count, and a run goes on after the first. @default all */
   readonly promises?: ReadonlySet<string> | undefined;
   /** Says what is not as it should be. @default {@linkcode unsettled} */
@@ -104,8 +109,10 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
         fail("F4", `${message}: ${fields?.["error"] ?? ""}`);
       }
     },
-    event: (p, e) =>
-      trace.add(world.time, p.name, `Event ${e.reason} ${e.regarding.metadata.name}: ${e.note}`),
+    event: (p, e) => {
+      trace.add(world.time, p.name, `Event ${e.reason} ${e.regarding.metadata.name}: ${e.note}`);
+      options.onEvent?.(e);
+    },
     transition: (p, t) => {
       coverage.add("transition", `${t.from ?? "·"}⇒${t.to ?? "·"}`);
       const name = t.object.metadata.name;
@@ -129,6 +136,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
       `${c.type} ${c.object.metadata.name} rv ${c.rv} by ${c.by}${describe(c.object)}`,
     )
   );
+  options.onWorld?.(world, fail);
   const end = new Ending(plan, world, judged, fail, options.judge ?? unsettledProblems);
   let steps = 0;
   await drive(() => {
