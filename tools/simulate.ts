@@ -5,63 +5,25 @@
  *
  * @module
  */
-import { Command, InvalidArgumentError } from "commander";
-import { type Batch, runSeeds } from "../src/simulation/campaign.ts";
-import { Coverage } from "../src/simulation/coverage.ts";
+import { type Batch, Tally } from "../src/simulation/campaign.ts";
 import { drawPlan } from "../src/simulation/draw.ts";
-import { schedules } from "../src/simulation/exhaustive.ts";
+import { sampledGroups } from "../src/simulation/exhaustive.ts";
+import { pinFlags, pinned } from "../src/simulation/pins.ts";
 import type { Plan } from "../src/simulation/plan.ts";
 import { runPlan } from "../src/simulation/run.ts";
 import { shrink } from "../src/simulation/shrink.ts";
-
-interface Flags {
-  readonly seeds: number;
-  readonly from: number;
-  readonly seed?: number;
-  readonly plan?: string;
-  readonly workers: number;
-  readonly shrink?: boolean;
-  readonly exhaustive?: boolean;
-  readonly sample: number;
-  readonly coverage?: boolean;
-}
+import { article } from "./simulate/article.ts";
+import { type Flags, parseFlags } from "./simulate/flags.ts";
+import type { Job } from "./simulate/job.ts";
+import { runJobs } from "./simulate/pool.ts";
+import { Progress } from "./simulate/progress.ts";
+import { coverageProblems, report } from "./simulate/report.ts";
+import { say } from "./simulate/say.ts";
 
 /** Seeds that a worker runs between two reports. */
-const BATCH = 20;
+const BATCH = 5;
 /** Failures shown in full. */
 const SHOWN = 20;
-
-const encoder = new TextEncoder();
-
-function say(line: string): void {
-  Deno.stdout.writeSync(encoder.encode(`${line}\n`));
-}
-
-function whole(min: number): (text: string) => number {
-  return (text) => {
-    const n = Number(text);
-    if (!Number.isInteger(n) || n < min) {
-      throw new InvalidArgumentError(`it must be a whole number from ${min}.`);
-    }
-    return n;
-  };
-}
-
-function parseFlags(args: readonly string[]): Flags {
-  const program = new Command("deno task simulate")
-    .description("Runs the whole operator in simulated worlds of faults, and judges every step.")
-    .option("--seeds <n>", "how many seeds to run", whole(1), 1_000)
-    .option("--from <seed>", "the first of them", whole(0), 1)
-    .option("--seed <seed>", "run one seed and print everything that happened", whole(0))
-    .option("--plan <file>", "run one plan from a JSON file, - for stdin, and print everything that happened")
-    .option("--workers <n>", "how many threads run seeds", whole(1), 1)
-    .option("--shrink", "with --seed: find a smaller plan that breaks the same promise, and print it")
-    .option("--exhaustive", "every crash point of short scripts with one resource, in place of seeds")
-    .option("--sample <n>", "with --exhaustive: only every n-th schedule", whole(1), 1)
-    .option("--coverage", "print what was met: deeds, deaths, transitions, failures")
-    .exitOverride();
-  return program.parse([...args], { from: "user" }).opts<Flags>();
-}
 
 async function main(args: readonly string[]): Promise<number> {
   let flags: Flags;
@@ -70,9 +32,11 @@ async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     return (error as { readonly exitCode?: number }).exitCode === 0 ? 0 : 2;
   }
-  if (flags.plan !== undefined) return await replay(JSON.parse(await readPlan(flags.plan)), flags);
-  if (flags.seed !== undefined) return await replay(drawPlan(flags.seed), flags);
-  return flags.exhaustive ? await exhaust(flags.sample) : await campaign(flags);
+  if (flags.subject === "article") return await article(flags);
+  const { plan, seed, pins } = flags;
+  if (plan !== undefined) return await replay(pinned(JSON.parse(await readPlan(plan)), pins), flags);
+  if (seed !== undefined) return await replay(pinned(drawPlan(seed), pins), flags);
+  return await campaign(flags);
 }
 
 function readPlan(file: string): Promise<string> {
@@ -82,7 +46,7 @@ function readPlan(file: string): Promise<string> {
 async function replay(plan: Plan, flags: Flags): Promise<number> {
   let shown = plan;
   if (flags.shrink) {
-    const { violation } = await runPlan(plan);
+    const { violation } = await runPlan(plan, { digest: false });
     if (violation === undefined) say("Nothing breaks; there is nothing to shrink");
     else shown = await shrink(plan, violation.oracle);
   }
@@ -92,98 +56,61 @@ async function replay(plan: Plan, flags: Flags): Promise<number> {
   say(`digest ${result.digest}, ${result.steps} steps, ${Math.round(result.ms / 1_000)} s of virtual time`);
   if (result.violation === undefined) return 0;
   say(`VIOLATION of ${result.violation.oracle}: ${result.violation.what}`);
+  if (flags.seed !== undefined) say(`  deno task simulate --seed ${flags.seed}${pinFlags(flags.pins)}`);
   return 1;
+}
+
+/** All of a campaign, in pieces. */
+function jobsOf({ exhaustive, sample, seeds, from, pins, digests = false }: Flags): Job[] {
+  if (exhaustive) return sampledGroups(sample).map((group) => ({ kind: "schedules", group, sample }));
+  return Array.from({ length: Math.ceil(seeds / BATCH) }, (_, n) => ({
+    kind: "seeds",
+    from: from + n * BATCH,
+    count: Math.min(BATCH, seeds - n * BATCH),
+    pins,
+    digests,
+  }));
 }
 
 async function campaign(flags: Flags): Promise<number> {
   const begun = performance.now();
-  const coverage = new Coverage();
-  let failed = 0;
-  let done = 0;
-  let settledAfterMs = 0;
-  let virtualMs = 0;
+  const jobs = jobsOf(flags);
+  const progress = flags.exhaustive
+    ? new Progress(jobs.length, "groups of schedules")
+    : new Progress(flags.seeds, "seeds");
+  const tally = new Tally();
+  let broken = 0;
   const take = (batch: Batch) => {
-    done += batch.count;
-    settledAfterMs = Math.max(settledAfterMs, batch.settledAfterMs);
-    virtualMs += batch.virtualMs;
-    coverage.merge(batch.coverage);
-    for (const { seed, violation } of batch.failures) {
-      if (++failed > SHOWN) continue;
-      say(`seed ${seed}: ${violation.oracle}: ${violation.what} (at ${Math.round(violation.at / 1_000)} s)`);
-      say(`  deno task simulate --seed ${seed} --shrink`);
+    tally.add(batch);
+    for (const { name, violation, replay } of batch.failures) {
+      if (++broken > SHOWN) continue;
+      progress.clear();
+      say(`${name}: ${violation.oracle}: ${violation.what} (at ${Math.round(violation.at / 1_000)} s)`);
+      say(`  ${replay}`);
     }
-    if (Deno.stderr.isTerminal()) {
-      Deno.stderr.writeSync(encoder.encode(`\r${done} of ${flags.seeds} seeds, ${failed} broken `));
-    }
+    progress.add(flags.exhaustive ? 1 : batch.count, broken);
   };
-  await (flags.workers === 1 ? alone(flags, take) : together(flags, take));
-  const seconds = (performance.now() - begun) / 1_000;
-  if (flags.coverage) { for (const line of coverage.lines()) say(line); }
-  say(
-    `${done} seeds in ${seconds.toFixed(1)} s (${(done / seconds).toFixed(1)} seeds/s, ${
-      Math.round(virtualMs / 3_600_000)
-    } h of virtual time), slowest to settle ${Math.round(settledAfterMs / 1_000)} s: ${
-      failed === 0 ? "no violation" : `${failed} violations`
-    }`,
-  );
-  return failed === 0 ? 0 : 1;
-}
-
-async function alone({ from, seeds }: Flags, take: (batch: Batch) => void): Promise<void> {
-  for (let done = 0; done < seeds; done += BATCH) {
-    take(await runSeeds(from + done, Math.min(BATCH, seeds - done)));
+  try {
+    await runJobs(jobs, flags, take);
+  } catch (error) {
+    progress.clear();
+    say(error instanceof Error ? error.message : String(error));
+    return 1;
   }
-}
-
-/** Each worker takes the next batch when it has done its last. */
-async function together({ from, seeds, workers }: Flags, take: (batch: Batch) => void): Promise<void> {
-  let next = 0;
-  const one = () =>
-    new Promise<void>((resolve, reject) => {
-      const worker = new Worker(new URL("./simulate_worker.ts", import.meta.url), { type: "module" });
-      const feed = () => {
-        if (next >= seeds) {
-          worker.terminate();
-          return resolve();
-        }
-        const count = Math.min(BATCH, seeds - next);
-        worker.postMessage({ from: from + next, count });
-        next += count;
-      };
-      worker.onmessage = ({ data }: MessageEvent<Batch>) => {
-        take(data);
-        feed();
-      };
-      worker.onerror = (event) => {
-        event.preventDefault();
-        worker.terminate();
-        reject(new Error(`Running seeds failed: ${event.message}`));
-      };
-      feed();
-    });
-  await Promise.all(Array.from({ length: workers }, one));
-}
-
-async function exhaust(sample: number): Promise<number> {
-  const begun = performance.now();
-  let count = 0;
-  let failed = 0;
-  let n = 0;
-  for await (const { name, plan } of schedules()) {
-    if (n++ % sample !== 0) continue;
-    const { violation } = await runPlan(plan);
-    count++;
-    if (violation === undefined || ++failed > SHOWN) continue;
-    say(`${name}: ${violation.oracle}: ${violation.what} (at ${Math.round(violation.at / 1_000)} s)`);
-    say(`  echo '${JSON.stringify(plan)}' | deno task simulate --plan -`);
-  }
-  const seconds = (performance.now() - begun) / 1_000;
-  say(
-    `${count} schedules in ${seconds.toFixed(1)} s (${(count / seconds).toFixed(1)}/s): ${
-      failed === 0 ? "no violation" : `${failed} violations`
-    }`,
+  progress.clear();
+  const { batch } = tally;
+  const digests = Object.entries(batch.digests).toSorted(([a], [b]) =>
+    a.localeCompare(b, "en", { numeric: true })
   );
-  return failed === 0 ? 0 : 1;
+  for (const [name, digest] of digests) say(`${name} ${digest}`);
+  const uncovered = flags.strict ? coverageProblems(batch.coverage) : [];
+  report(batch, {
+    seconds: (performance.now() - begun) / 1_000,
+    what: flags.exhaustive ? "schedules" : "seeds",
+    coverage: flags.coverage === true,
+    uncovered,
+  });
+  return broken === 0 && uncovered.length === 0 ? 0 : 1;
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

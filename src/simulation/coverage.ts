@@ -1,23 +1,36 @@
 /**
- * What a run met: which deeds, which deaths, which failures of which effects, which transitions; so that a campaign can
- * say what it never tried.
+ * What a run met: which faults struck which states, which transitions, which failures of which effects; so that a
+ * campaign can say what it never tried.
  *
  * @module
  */
 
 /** Kinds of things that are counted. */
-export const COVERED = ["deed", "death", "failure", "transition"] as const;
+export const COVERED = [
+  /** `fault|state`: a fault struck a CR while its actor was there. */
+  "strike",
+  /** `fault`: a world in which it struck. */
+  "world",
+  /** A deed of the plan. */
+  "deed",
+  /** `from⇒to` */
+  "transition",
+  /** `effect class` */
+  "failure",
+  /** A judgement that was not made, with the reason. */
+  "excused",
+  /** What was compared to the run without faults. */
+  "compared",
+] as const;
 /** One of them. */
 export type Covered = (typeof COVERED)[number];
 
 /** Counts by kind and word. */
 export class Coverage {
-  readonly counts: Record<Covered, Record<string, number>> = {
-    deed: {},
-    death: {},
-    failure: {},
-    transition: {},
-  };
+  readonly counts = Object.fromEntries(COVERED.map((kind) => [kind, {}])) as Record<
+    Covered,
+    Record<string, number>
+  >;
 
   /** Counts one. */
   add(kind: Covered, word: string, times = 1): void {
@@ -31,28 +44,10 @@ export class Coverage {
     }
   }
 
-  /** Lines for people: a list for each kind, a table of effects by class of failure. */
-  lines(): string[] {
-    const lines: string[] = [];
-    for (const kind of ["deed", "death", "transition"] as const) {
-      const words = Object.entries(this.counts[kind]).sort(([a], [b]) => a < b ? -1 : 1);
-      lines.push(`${kind}s: ${words.map(([w, n]) => `${w} ${n}`).join(", ")}`);
+  /** The run is over: counts each fault that struck in it once. */
+  endOfWorld(): void {
+    for (const fault of new Set(Object.keys(this.counts.strike).map((cell) => cell.split("|")[0] ?? ""))) {
+      this.add("world", fault);
     }
-    return [...lines, ...this.#failures()];
-  }
-
-  #failures(): string[] {
-    const cells = Object.entries(this.counts.failure).map(([word, n]) => [...word.split(" "), String(n)]);
-    const effects = [...new Set(cells.map(([effect = ""]) => effect))].sort();
-    const classes = [...new Set(cells.map(([, errorClass = ""]) => errorClass))].sort();
-    const row = (head: string, values: readonly string[]) =>
-      head.padEnd(12) + values.map((v) => v.padStart(13)).join("");
-    return [
-      "failures of effects, by class:",
-      row("", classes),
-      ...effects.map((e) =>
-        row(e, classes.map((c) => cells.find(([x, y]) => x === e && y === c)?.[2] ?? "·"))
-      ),
-    ];
   }
 }

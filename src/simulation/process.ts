@@ -45,7 +45,8 @@ export interface Mutation {
 /** Who is told of what a process does. */
 export interface ProcessObserver {
   call(process: SimulatedProcess, what: string): void;
-  answer(process: SimulatedProcess, what: string, outcome: string): void;
+  /** `result` is what the call resolved with, or its error. */
+  answer(process: SimulatedProcess, what: string, outcome: string, result: unknown): void;
   /** A mutation is sent; the result is called at its end, with the error class if it failed. */
   mutation(process: SimulatedProcess, mutation: Mutation): (error: unknown) => void;
   log(process: SimulatedProcess, ...line: Parameters<Logger["log"]>): void;
@@ -193,15 +194,15 @@ export class SimulatedProcess {
     }
     const answer = send();
     return new Promise<T>((resolve, reject) => {
-      const settle = (outcome: string, fn: () => void) =>
+      const settle = (outcome: string, result: unknown, fn: () => void) =>
         this.clock.resume(() => {
           if (when === "answered") return this.crash(`at the answer of ${what}`);
-          observer.answer(this, what, outcome);
+          observer.answer(this, what, outcome, result);
           fn();
         });
       answer.then(
-        (value) => settle("ok", () => resolve(value)),
-        (error: unknown) => settle(String(error), () => reject(error)),
+        (value) => settle("ok", value, () => resolve(value)),
+        (error: unknown) => settle(String(error), error, () => reject(error)),
       );
       if (when === "sent") this.crash(`after ${what} was sent`);
     });

@@ -10,6 +10,7 @@ import { drive } from "./drain.ts";
 import { confirmAbsences, unsettled } from "./liveness.ts";
 import type { Plan } from "./plan.ts";
 import { Safety } from "./safety.ts";
+import { Strikes } from "./strikes.ts";
 import { Trace } from "./trace.ts";
 import { World, type WorldObserver, type WorldOptions } from "./world.ts";
 
@@ -51,6 +52,8 @@ export interface RunResult {
 export interface RunOptions extends WorldOptions {
   /** Keeps the trace's lines, not only their hash. @default false */
   readonly trace?: boolean;
+  /** Hashes everything that happens, which a campaign without an interest in it is spared. @default true */
+  readonly digest?: boolean;
   /** @default true */
   readonly fast?: boolean;
   /** Given the world before its first step, and what ends the run with a violation: how a script written by hand acts and judges. */
@@ -75,7 +78,7 @@ const CALLS_A_MINUTE = { each: 250, besides: 200 } as const;
 
 /** Runs a plan. */
 export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
-  const trace = new Trace(options.trace ?? false);
+  const trace = new Trace(options.trace ?? false, options.digest ?? true);
   const violations: Violation[] = [];
   const { promises } = options;
   // deno-lint-ignore prefer-const -- the observer needs the world, and the world the observer
@@ -91,19 +94,26 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
   };
   const budget = new Budget();
   const coverage = new Coverage();
+  const strikes = new Strikes(() => world, coverage);
   let calls = 0;
   const observer: WorldObserver = {
     say: (who, line) => trace.add(world?.time ?? 0, who, line),
-    deed: (deed) => coverage.add("deed", deed.do),
+    deed: (deed) => {
+      coverage.add("deed", deed.do);
+      strikes.deed(deed);
+    },
     call: (p, what) => {
-      if (p.name === "p1" && !world.calm) calls++;
+      if (p.name === "p1" && !world.calm && !what.startsWith("lease ")) calls++;
       trace.add(world.time, p.name, `→ ${what}`);
       budget.count(world.time);
     },
-    answer: (p, what, outcome) => trace.add(world.time, p.name, `← ${what}: ${outcome}`),
+    answer: (p, what, outcome, result) => {
+      strikes.answer(p, what, result);
+      if (trace.on) trace.add(world.time, p.name, `← ${what}: ${outcome}`);
+    },
     mutation: (p, m) => safety?.mutation(p, m) ?? (() => {}),
     log: (p, level, message, fields) => {
-      trace.add(world.time, p.name, `${level} ${message} ${JSON.stringify(fields ?? {})}`);
+      if (trace.on) trace.add(world.time, p.name, `${level} ${message} ${JSON.stringify(fields ?? {})}`);
       if (message.startsWith("Failed: ")) coverage.add("failure", `${message.slice(8)} ${fields?.["class"]}`);
       if (fields?.["class"] === "bug" || DEFECTS.some((d) => message.startsWith(d))) {
         fail("F4", `${message}: ${fields?.["error"] ?? ""}`);
@@ -115,11 +125,12 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     },
     transition: (p, t) => {
       coverage.add("transition", `${t.from ?? "·"}⇒${t.to ?? "·"}`);
+      strikes.transition(t);
       const name = t.object.metadata.name;
       trace.add(world.time, p.name, `${name}: ${t.from ?? "·"} ⇒ ${t.to ?? "·"} (${t.event}, ${t.reason})`);
     },
     died: (p, why) => {
-      coverage.add("death", why.split(" ").slice(0, why.startsWith("at") ? 6 : 3).join(" "));
+      strikes.died(p, why);
       trace.add(world.time, p.name, `dies: ${why}`);
     },
     restored: (uids) => uids.forEach((uid) => safety?.taint(uid, "restored")),
@@ -127,15 +138,14 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     accountSwitched: () => safety?.accountSwitched(),
   };
   world = new World(plan, observer, options);
-  safety = new Safety(world, fail);
+  safety = new Safety(world, fail, coverage, (effect, before) => strikes.effect(effect, before));
   const judged = safety;
-  world.store.listen((c) =>
-    trace.add(
-      world.time,
-      "kube",
-      `${c.type} ${c.object.metadata.name} rv ${c.rv} by ${c.by}${describe(c.object)}`,
-    )
-  );
+  world.store.listen((c) => {
+    strikes.changed(c.before, c.object);
+    if (!trace.on) return;
+    const { name } = c.object.metadata;
+    trace.add(world.time, "kube", `${c.type} ${name} rv ${c.rv} by ${c.by}${describe(c.object)}`);
+  });
   options.onWorld?.(world, fail);
   const end = new Ending(plan, world, judged, fail, options.judge ?? unsettledProblems);
   let steps = 0;
@@ -151,6 +161,8 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     if (!world.clock.step(world.origin + end.until)) end.next();
     return true;
   }, options.fast === undefined ? {} : { fast: options.fast });
+  strikes.finish();
+  coverage.endOfWorld();
   world.end();
   return {
     violation: violations[0],

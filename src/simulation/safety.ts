@@ -9,6 +9,7 @@ import { ProviderError } from "../providers/port.ts";
 import type { Effect } from "../providers/simulated/ledger.ts";
 import { policiesOf } from "../statechart/facts.ts";
 import { isNew } from "../statechart/knowledge.ts";
+import { Coverage } from "./coverage.ts";
 import type { Change } from "./kube_store.ts";
 import type { Mutation, SimulatedProcess } from "./process.ts";
 import { ACCOUNT, type World } from "./world.ts";
@@ -57,6 +58,10 @@ export class Safety {
   constructor(
     private readonly world: World,
     private readonly fail: (oracle: string, what: string) => void,
+    private readonly coverage: Coverage = new Coverage(),
+    /** Told of each change at the cloud, with the tags from before. */
+    private readonly tell: (effect: Effect, before: Readonly<Record<string, string>> | undefined) => void =
+      () => {},
   ) {
     const freezes = world.plan.actions.map((a) => a.do === "freeze" ? a.ms : 0);
     this.#noticeMs = NOTICE_MS + Math.max(0, ...freezes);
@@ -97,6 +102,14 @@ export class Safety {
   isTainted(uid: string, ...why: readonly Taint[]): boolean {
     const known = this.taints.get(uid);
     return known !== undefined && why.some((w) => known.has(w));
+  }
+
+  /** Whether a judgement is not made for one of `why`; it is counted. */
+  #excused(rule: string, uid: string, ...why: readonly Taint[]): boolean {
+    const known = this.taints.get(uid);
+    const taint = known === undefined ? undefined : why.find((w) => known.has(w));
+    if (taint !== undefined) this.coverage.add("excused", `${rule} ${taint}`);
+    return taint !== undefined;
   }
 
   /** A mutation is sent. */
@@ -171,9 +184,8 @@ export class Safety {
     if (uid === undefined || !this.#seen.has(uid)) {
       return this.fail("S3", `${verb} of ${target}, which is nobody's`);
     }
-    if (verb === "modify" || this.#lately(uid) || this.isTainted(uid, "restored", "forced", "looksNew")) {
-      return;
-    }
+    if (verb === "modify" || this.#lately(uid)) return;
+    if (this.#excused("wish", uid, "restored", "forced", "looksNew")) return;
     const object = store.byUid(uid);
     const name = this.#nameOf(uid);
     if (object === undefined) return this.fail("S2", `${verb} for ${name}, which is gone`);
@@ -214,6 +226,7 @@ export class Safety {
   #onEffect(effect: Effect): void {
     const before = this.#tags.get(effect.id);
     this.#tags.set(effect.id, effect.tags);
+    this.tell(effect, before);
     if (effect.by === "console") this.#touched.set(effect.id, this.world.clock.monotonic());
     if (effect.by !== "api") return;
     const { uid } = effect;
@@ -243,14 +256,15 @@ export class Safety {
     const object = store.byUid(uid);
     if (this.#away()) this.taint(uid, "account");
     const live = (cloud.liveByUid().get(uid) ?? []).filter((d) => d.account === effect.account);
-    if (live.length > 1 && !this.isTainted(uid, "looksNew", "account", "duplicated", "restored")) {
+    if (live.length > 1 && !this.#excused("S1", uid, "looksNew", "account", "duplicated", "restored")) {
       const ids = live.map((d) => `${d.id} (${d.state})`).join(", ");
       this.fail("S1", `${live.length} live databases for ${object?.metadata.name ?? uid}: ${ids}`);
     }
-    if (this.isTainted(uid, "forced", "account", "looksNew", "restored")) return;
     if (object === undefined) {
+      if (this.#excused("S2", uid, "forced", "account", "looksNew", "restored")) return;
       this.fail("S2", `${effect.id} was made for ${this.#nameOf(uid)}, whose CR is gone`);
     } else if (!object.metadata.finalizers?.includes(FINALIZER) && !this.#lately(uid)) {
+      if (this.#excused("S4 create", uid, "forced", "account", "looksNew", "restored")) return;
       this.fail("S4", `${effect.id} was made for ${object.metadata.name}, which has no finalizer`);
     }
   }
@@ -316,7 +330,7 @@ export class Safety {
     if (id !== undefined) known.add(id);
     const left = cloud.get(lost ?? "");
     if (left === undefined || left.state === "Deleting" || this.#wasTouched(left.id)) return;
-    if (this.isTainted(uid, "account", "looksNew", "restored")) return;
+    if (this.#excused("S6", uid, "account", "looksNew", "restored")) return;
     this.fail("S6", `${by} gave up ${lost} of ${name}, which is ${left.state}`);
   }
 
@@ -333,7 +347,7 @@ export class Safety {
       policiesOf(before).deletion === "Retain";
     if (left.length === 0) return;
     if (meant) return this.taint(uid, "left");
-    if (this.isTainted(uid, "looksNew", "account", "restored")) return;
+    if (this.#excused("S4", uid, "looksNew", "account", "restored")) return;
     const ids = left.map((d) => `${d.id} (${d.state})`).join(", ");
     this.fail("S4", `${by} released ${name} while the cloud still holds ${ids}`);
   }
