@@ -78,37 +78,20 @@ export async function deleteResource(kube: Kube, namespace: string, name: string
   if (!answer.ok) throw new Error(`Deleting ${namespace}/${name}: ${answer.status}`);
 }
 
-/** Cut watches that are borne. */
-const MAX_CUTS = 200;
-
-/**
- * Watches a namespace and calls `seen` for each object; ends with the signal. What the API server cuts, as it does with a
- * slow reader, is opened anew from the state as it is: a watch that is cut among its first objects, which come in no
- * order of version, could not go on from the last one seen.
- */
-export async function watch(
-  kube: Kube,
-  namespace: string,
-  seen: (object: ExternalDatabase) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  let cuts = 0;
-  while (!signal.aborted) {
-    try {
-      const answer = await kube.fetch(`${path(namespace)}?watch=true&resourceVersion=0`, {
-        signal,
-        // First objects that come compressed end the stream under Deno's fetch before the last of them.
-        headers: { "accept-encoding": "identity" },
-      });
-      for await (const line of lines(answer.body)) {
-        const { object, type } = JSON.parse(line) as { object: ExternalDatabase; type: string };
-        if (type === "ERROR") throw new Error(`The watch ended: ${line}`);
-        seen(object);
-      }
-    } catch (error) {
-      if (!signal.aborted && ++cuts > MAX_CUTS) throw error;
+/** How many CRs of a namespace are Ready, by a list in pages. */
+export async function countReady(kube: Kube, namespace: string): Promise<number> {
+  let ready = 0;
+  let next: string | undefined = "";
+  while (next !== undefined) {
+    const answer = await kube.fetch(`${path(namespace)}?limit=500&continue=${encodeURIComponent(next)}`);
+    const body = await answer.json();
+    if (!answer.ok) throw new Error(`Listing ${namespace}: ${answer.status} ${body.message}`);
+    for (const { status } of body.items as ExternalDatabase[]) {
+      if (status?.conditions?.some((c) => c.type === "Ready" && c.status === "True")) ready++;
     }
+    next = body.metadata.continue || undefined;
   }
+  return ready;
 }
 
 /** How many CRs a namespace holds. */
@@ -117,14 +100,4 @@ export async function countResources(kube: Kube, namespace: string): Promise<num
   const body = await answer.json();
   if (!answer.ok) throw new Error(`Counting in ${namespace}: ${answer.status} ${body.message}`);
   return body.items.length + (body.metadata.remainingItemCount ?? 0);
-}
-
-async function* lines(body: ReadableStream<Uint8Array> | null): AsyncGenerator<string> {
-  let rest = "";
-  const decoder = new TextDecoder();
-  for await (const bytes of body ?? []) {
-    const whole = (rest + decoder.decode(bytes, { stream: true })).split("\n");
-    rest = whole.pop() ?? "";
-    yield* whole;
-  }
 }
