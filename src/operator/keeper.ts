@@ -39,6 +39,8 @@ export interface KeeperEnv {
   readonly clock: Clock;
   readonly random: Random;
   readonly onTransition: (transition: Transition) => void;
+  /** Told of all that XState tells an inspector of the actors. */
+  readonly inspect?: ((inspection: InspectionEvent) => void) | undefined;
   /** The actor crashed for the `crashes`th time in a row. */
   readonly onCrash: (keeper: Keeper, error: unknown, crashes: number) => void;
   /** A change of the CR was judged by the cached observation alone. */
@@ -200,6 +202,7 @@ export class Keeper {
   }
 
   #inspect(inspection: InspectionEvent): void {
+    this.env.inspect?.(inspection);
     if (inspection.type !== "@xstate.snapshot" || inspection.actorRef !== this.#actor) return;
     const snapshot = inspection.snapshot as DatabaseSnapshot;
     this.#lastEvent = inspection.event.type;

@@ -21,7 +21,7 @@ import { AccountWatch } from "./account.ts";
 import { fencedCluster } from "./fenced_cluster.ts";
 import { provideEffects } from "./effects/mod.ts";
 import { ProviderGateway } from "./gateway.ts";
-import type { Transition } from "./keeper.ts";
+import type { KeeperEnv, Transition } from "./keeper.ts";
 import { Observer } from "./observer.ts";
 import { OrphanWatch } from "./orphans.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -55,6 +55,7 @@ export interface OperatorDeps {
   /** @default 600_000 */
   readonly hibernateAfterMs?: number;
   readonly onTransition?: (transition: Transition) => void;
+  readonly inspect?: KeeperEnv["inspect"];
   readonly reflector?: Partial<ReflectorOptions>;
 }
 
@@ -159,6 +160,7 @@ export class Operator {
       log,
       metrics,
       absences: this.absences,
+      inspect: deps.inspect,
       ...(deps.onTransition === undefined ? {} : { onTransition: deps.onTransition }),
       ...(deps.hibernateAfterMs === undefined ? {} : { hibernateAfterMs: deps.hibernateAfterMs }),
     });

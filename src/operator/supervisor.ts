@@ -66,6 +66,7 @@ export class Supervisor {
       clock: options.clock,
       random: options.random,
       onTransition: (t) => this.#transition(t),
+      inspect: options.inspect,
       onCrash: (keeper, error, crashes) =>
         reportCrash(options, keeper.object, error, crashes, this.#stopped.signal),
       onCacheHit: () => options.metrics.cache(true),
