@@ -1,0 +1,20 @@
+/**
+ * All planted bugs of rules.
+ *
+ * @module
+ */
+import type { RuleMutant } from "../rule.ts";
+import { CREATING } from "./creating.ts";
+import { DELETING } from "./deleting.ts";
+import { DESIGN } from "./design.ts";
+import { OBSERVING } from "./observing.ts";
+import { PROCESSES } from "./processes.ts";
+
+/** Every planted bug of a rule of safety.md or a part of design.md. */
+export const RULE_MUTANTS: readonly RuleMutant[] = [
+  ...CREATING,
+  ...OBSERVING,
+  ...DELETING,
+  ...PROCESSES,
+  ...DESIGN,
+];
