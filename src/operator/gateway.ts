@@ -44,6 +44,8 @@ export interface GatewayOptions {
   readonly callTimeoutMs: number;
   /** Throws when this process may not change anything now (rule 21). */
   readonly fence: () => void;
+  /** The account is throttled and stays so: a pause brought nothing but the next. Told of the error at each. */
+  readonly onThrottled?: (error: ProviderError) => void;
 }
 
 /** Pages of one lookup; a UID has one database, so more than a few pages is a server that misbehaves. */
@@ -181,6 +183,7 @@ export class ProviderGateway {
             scheduler.pause(
               retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, RETRY_AFTER_CAP_MS),
             );
+            if (scheduler.pauses > 1) this.#o.onThrottled?.(known);
           }
         } else outcome = "notSent";
         throw known;

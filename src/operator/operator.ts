@@ -99,6 +99,11 @@ export class Operator {
       metrics,
       callTimeoutMs: deps.callTimeoutMs ?? 30_000,
       fence: () => this.#fence(),
+      // The list, whose failures are told else, waits behind all that is more urgent and may not be sent for long (L4).
+      onThrottled: (error) => {
+        this.supervisor.onUnreadable(error, true);
+        this.observer.requestRound(); // for when it is over
+      },
     });
     this.account = new AccountWatch({
       gateway: this.gateway,

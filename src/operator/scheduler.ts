@@ -96,6 +96,11 @@ export class Scheduler {
     return LANES.reduce((n, lane) => n + this.#queues[lane].size, 0);
   }
 
+  /** Pauses in a row that brought no call that succeeded. */
+  get pauses(): number {
+    return this.#pauses;
+  }
+
   /** Calls under way. */
   get running(): number {
     return this.#running;

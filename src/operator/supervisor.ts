@@ -163,10 +163,12 @@ export class Supervisor {
     this.#o.absences.absentAll(absent);
   }
 
-  /** The list failed: every actor is told (C5). */
-  onUnreadable(error: ProviderError): void {
+  /** The list failed: every actor is told (C5). With `once`, not those that know of a failure of its class: another call's words are no news. */
+  onUnreadable(error: ProviderError, once = false): void {
     for (const keeper of this.#keepers.values()) {
       if (keeper.object.status?.providerId === undefined) continue;
+      const known = keeper.snapshot?.context.knowledge.unreadable?.errorClass;
+      if (once && known === error.errorClass) continue;
       keeper.send({ type: "external.unreadable", errorClass: error.errorClass, message: error.message });
     }
   }

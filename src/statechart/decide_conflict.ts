@@ -49,6 +49,15 @@ export function strayRereadMs(k: Knowledge): number {
   return Math.min(REREAD_MS.cap, REREAD_MS.first * 2 ** Math.max(0, (k.strayReads ?? 1) - 1));
 }
 
+/** Whose a database is that carries another UID: named to those of its own namespace alone (D8). */
+export function otherOwner(k: Knowledge, { tags }: ExternalState): string {
+  const { namespace } = k.object.metadata;
+  const name = tags[TAG.namespace] === namespace ? tags[TAG.crName] : undefined;
+  return name === undefined || tags[TAG.uid] === undefined
+    ? "does not carry this resource's UID"
+    : `does not carry this resource's UID, but that of ${namespace}/${name} (UID ${tags[TAG.uid]})`;
+}
+
 /** What a live CR does about a recorded database that is not its own. */
 export function decideStray(k: Knowledge, view: View, stray: ExternalState): Decision {
   const id = quote(stray.id);
@@ -58,7 +67,7 @@ export function decideStray(k: Knowledge, view: View, stray: ExternalState): Dec
     untagged
       ? `The database ${id} carries no resource's UID any more and is not touched; to have this resource's tags ` +
         `written again, set spec.providerId to ${id}`
-      : `The database ${id} does not carry this resource's UID; it is not touched`,
+      : `The database ${id} ${otherOwner(k, stray)}; it is not touched`,
   );
   const said = { state: "Drifted" as const, ready: verdict, synced: verdict };
   if (isOwnUnsought(k, view)) return { ...said, step: "lookup" };

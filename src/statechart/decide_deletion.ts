@@ -5,7 +5,7 @@
  */
 import { ANNOTATION, TAG } from "../api/constants.ts";
 import type { Decision, ReleaseCause } from "./decision.ts";
-import { isOwnUnsought, ownInstead, strayOf, strayRereadMs } from "./decide_conflict.ts";
+import { isOwnUnsought, otherOwner, ownInstead, strayOf, strayRereadMs } from "./decide_conflict.ts";
 import { quote } from "./drift.ts";
 import {
   absenceConfirmed,
@@ -144,12 +144,12 @@ function remove(k: Knowledge, view: View, said: Said, release: Release): Decisio
   const id = k.object.status?.providerId;
   const recorded = presentDatabase(k);
   if (recorded !== undefined && recorded.id === id) {
+    // A list that misses it is a reason to read it (rule 10), however long a refused delete backs off (L2).
+    if (isReadDue(k)) return { ...said, step: "confirm" };
     if (ownership(k, recorded, view) !== "ours") {
       const verdict = no(
         "Conflict",
-        `The database ${
-          quote(recorded.id)
-        } does not carry this resource's UID and is not touched; if it is this ` +
+        `The database ${quote(recorded.id)} ${otherOwner(k, recorded)}, and is not touched; if it is this ` +
           `resource's, write its tag ${TAG.uid} again; to let the resource go, annotate it with ${ANNOTATION.abandon}=${k.object.metadata.uid}`,
       );
       // Its tags may be mended, or it is gone, and then the deletion goes on (L2).
