@@ -73,6 +73,32 @@ Deno.test("S2: one that is being provisioned is deleted once the cloud takes a d
   });
 });
 
+Deno.test("F4, rule 12: one whose database goes by itself before it is deleted ends without a defect, and is not counted as absent for ever", async () => {
+  let gone = 0;
+  for (let ms = 0; ms < 600; ms += 20) {
+    await inWorld({ latencyMs: 200, readLagMs: 0, provisionMs: 100 }, async (world) => {
+      const { process } = await vanishAfter(world, 150);
+      await world.until("the database", () => world.cloud.databases()[0]?.state === "Available", 2_000, 10);
+      await world.run(ms);
+      const [database] = world.cloud.databases();
+      if (database?.state !== "Available") return;
+      gone++;
+      world.cloud.remove(database.id);
+      const counted: string[] = [];
+      const { absences } = process.operator;
+      const absent = absences.absent.bind(absences);
+      absences.absent = (uid) => {
+        counted.push(uid);
+        absent(uid);
+      };
+      await world.run(180_000);
+      const defects = world.lines.filter((l) => l.fields["class"] === "bug").map((l) => l.message);
+      assertEquals([defects, counted, process.operator.supervisor.size], [[], [], 0], `gone after ${ms} ms`);
+    });
+  }
+  assert(gone > 10, `only ${gone} went before they were deleted`);
+});
+
 Deno.test("rule 13: while the CRD is being deleted nothing is deleted for one that vanished", async () => {
   await inWorld({ latencyMs: 40, readLagMs: 0 }, async (world) => {
     const { process } = await vanishAfter(world, 30);

@@ -7,6 +7,7 @@ import { ANNOTATION, TAG } from "../../api/constants.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
 import { KubeError } from "../../kube/port.ts";
 import { type Database, ProviderError } from "../../providers/port.ts";
+import type { ProviderGateway } from "../gateway.ts";
 import { quote } from "../../statechart/drift.ts";
 import { specOf } from "../../statechart/facts.ts";
 import type { Knowledge, Learned, Observation } from "../../statechart/knowledge.ts";
@@ -33,6 +34,41 @@ export const adopt: EffectFunction = async (env, { knowledge, latest }, signal) 
   ) {
     return { object };
   }
+  return await alone(env.gateway, id, object, () => takeOver(env, object, id, latest, signal));
+};
+
+/** Databases whose adoption is under way. */
+const underWay = new WeakMap<ProviderGateway, Set<string>>();
+
+/** Of two that read one database as free the later would write over the tags of the first, after that had read them again. */
+async function alone<T>(
+  gateway: ProviderGateway,
+  id: string,
+  object: ExternalDatabase,
+  work: () => Promise<T>,
+): Promise<T> {
+  const ids = underWay.get(gateway) ?? new Set();
+  underWay.set(gateway, ids);
+  if (ids.has(id)) {
+    throw new StepError("busy", `The database ${quote(id)} is just being adopted by another resource`, {
+      learned: { object },
+    });
+  }
+  ids.add(id);
+  try {
+    return await work();
+  } finally {
+    ids.delete(id);
+  }
+}
+
+async function takeOver(
+  env: EffectEnv,
+  object: ExternalDatabase,
+  id: string,
+  latest: () => Knowledge,
+  signal: AbortSignal,
+): Promise<Learned> {
   const again = object.status?.providerId === id; // recorded, and its tags were lost
   const sentAt = env.clock.monotonic();
   const before = await read(env, id, object, signal);
@@ -49,7 +85,7 @@ export const adopt: EffectFunction = async (env, { knowledge, latest }, signal) 
     return await tag(env, object, id, latest, signal);
   }
   return await verify(env, object, id, { object }, signal);
-};
+}
 
 /** Writes the tags. From here on a database may carry our UID that is not recorded: a deletion must look for it. */
 async function tag(

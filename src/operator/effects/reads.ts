@@ -46,15 +46,17 @@ export const confirm: EffectFunction = async (env, input, signal) => {
     env.notePresent(knowledge.object.metadata.uid);
     return { observation };
   }
-  absent(env, knowledge);
+  absent(env, input.knowledge);
   return { observation, lookup: await lookUp(env, knowledge.object.metadata.uid, lane, signal) };
 };
 
 /** Counts an absence, that of a CR being deleted too (rule 12); what we deleted ourselves is none to be counted. */
 export function absent(env: EffectEnv, k: Knowledge): void {
   env.requestAccount();
-  if (isRemovalAsked(k, idOf(k))) return;
-  env.noteAbsent(k.object.metadata.uid);
+  const known = vanished(k) ?? k;
+  if (isRemovalAsked(known, idOf(known))) return;
+  // The end of a CR takes its absence off the books, and that of one that vanished is past.
+  if (known === k) env.noteAbsent(k.object.metadata.uid);
   env.requestRound();
 }
 
