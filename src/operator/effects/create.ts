@@ -10,7 +10,7 @@ import { NotSentError } from "../gateway.ts";
 import type { Decision } from "../../statechart/decision.ts";
 import { ownFound, settledAt, specOf } from "../../statechart/facts.ts";
 import { hasFinalizer, type Knowledge, type Learned } from "../../statechart/knowledge.ts";
-import { learn } from "../../statechart/learn.ts";
+import { isOlder, learn } from "../../statechart/learn.ts";
 import { statusOf } from "../../statechart/status.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import {
@@ -38,15 +38,21 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
     object = checked.object;
   }
   const slow = reportWhenSlow(env, latest, decision, signal);
+  /** What is known now, by the answer of the slow create's own report too: the watch may be later than that. */
+  const heard = (): Knowledge => {
+    const known = latest();
+    const { written } = slow;
+    return written !== undefined && isOlder(known.object, written) ? { ...known, object: written } : known;
+  };
   try {
     const answer = await env.gateway.create(
       createRequestOf(object, env.clusterId()),
       "create",
       signal,
       () => {
-        stillWanted(latest, "create")();
+        stillWanted(heard, "create")();
         // Named meanwhile: it is to be adopted, and a second one would be too many (S1).
-        if (specOf(latest().object).providerId !== undefined) {
+        if (specOf(heard().object).providerId !== undefined) {
           throw new SupersededError("The create is no longer wanted");
         }
       },
@@ -103,20 +109,21 @@ async function preflight(env: EffectEnv, known: Knowledge, signal: AbortSignal):
   return { object };
 }
 
-/** Writes the status once when the create takes long; `end` waits for that write and gives its object. */
+/** Writes the status once when the create takes long; `written` is what came of it, `end` waits for that. */
 function reportWhenSlow(
   env: EffectEnv,
   latest: () => Knowledge,
   decision: Decision,
   signal: AbortSignal,
-): { end(): Promise<ExternalDatabase | undefined> } {
+): { readonly written: ExternalDatabase | undefined; end(): Promise<ExternalDatabase | undefined> } {
   let writing: Promise<ExternalDatabase | undefined> | undefined;
+  let written: ExternalDatabase | undefined;
   const timer = env.clock.setTimeout(() => {
     const k = latest();
     if (k.gone || k.object.metadata.deletionTimestamp !== undefined) return;
     const said = { ...decision, ready: waiting(decision.ready), synced: waiting(decision.synced) };
     writing = writeStatus(env, k.object, statusOf(k, said), signal).then(
-      (facts) => facts.object,
+      (facts) => written = facts.object,
       (error: unknown) => {
         // The create goes on; its own record or failure writes the status anew.
         env.log.log("debug", "Failed to report a slow create", {
@@ -129,6 +136,9 @@ function reportWhenSlow(
     );
   }, SLOW_MS);
   return {
+    get written() {
+      return written;
+    },
     end: async () => {
       env.clock.clearTimeout(timer);
       return await writing;
