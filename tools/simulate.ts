@@ -6,11 +6,11 @@
  * @module
  */
 import { type Batch, Tally } from "../src/simulation/campaign.ts";
+import { runAndCompare } from "../src/simulation/compare.ts";
 import { drawPlan } from "../src/simulation/draw.ts";
 import { sampledGroups } from "../src/simulation/exhaustive.ts";
 import { pinFlags, pinned } from "../src/simulation/pins.ts";
 import type { Plan } from "../src/simulation/plan.ts";
-import { runPlan } from "../src/simulation/run.ts";
 import { shrink } from "../src/simulation/shrink.ts";
 import { article } from "./simulate/article.ts";
 import { type Flags, parseFlags } from "./simulate/flags.ts";
@@ -46,11 +46,11 @@ function readPlan(file: string): Promise<string> {
 async function replay(plan: Plan, flags: Flags): Promise<number> {
   let shown = plan;
   if (flags.shrink) {
-    const { violation } = await runPlan(plan, { digest: false });
+    const { violation } = await runAndCompare(plan, { digest: false });
     if (violation === undefined) say("Nothing breaks; there is nothing to shrink");
     else shown = await shrink(plan, violation.oracle);
   }
-  const result = await runPlan(shown, { trace: true });
+  const result = await runAndCompare(shown, { trace: true });
   for (const line of result.trace) say(line);
   say(JSON.stringify(shown));
   say(`digest ${result.digest}, ${result.steps} steps, ${Math.round(result.ms / 1_000)} s of virtual time`);

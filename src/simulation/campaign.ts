@@ -3,11 +3,12 @@
  *
  * @module
  */
+import { runAndCompare } from "./compare.ts";
 import { Coverage } from "./coverage.ts";
 import { drawPlan } from "./draw.ts";
 import { pinFlags, pinned, type Pins } from "./pins.ts";
 import type { Plan } from "./plan.ts";
-import { type RunOptions, runPlan, type RunResult, type Violation } from "./run.ts";
+import type { RunOptions, RunResult, Violation } from "./run.ts";
 
 /** A world in which a promise was broken. */
 export interface Failure {
@@ -51,7 +52,7 @@ export class Tally {
     this.#count++;
     let result: RunResult;
     try {
-      result = await runPlan(plan, options);
+      result = await runAndCompare(plan, options);
     } catch (error) {
       const what = error instanceof Error ? error.stack ?? error.message : String(error);
       this.#failures.push({ ...world, violation: { oracle: "simulation", what, at: 0 } });

@@ -4,7 +4,7 @@
  * @module
  */
 import { ANNOTATION, FINALIZER, TAG } from "../api/constants.ts";
-import type { ExternalDatabase } from "../api/schema.ts";
+import type { ExternalDatabase, ExternalDatabaseSpec } from "../api/schema.ts";
 import type { CloudRecord } from "../providers/simulated/types.ts";
 import { policiesOf } from "../statechart/facts.ts";
 import { isNew } from "../statechart/knowledge.ts";
@@ -153,6 +153,11 @@ function reasonIs(object: ExternalDatabase, ...reasons: readonly string[]): stri
 function words(object: ExternalDatabase, type: "Ready" | "Synced"): string {
   const c = object.status?.conditions?.find((c) => c.type === type);
   return c === undefined ? "none" : `${c.status}/${c.reason}`;
+}
+
+/** Whether a database has less than a spec asks for. */
+export function isBehind(spec: ExternalDatabaseSpec, record: CloudRecord): boolean {
+  return compare(spec.version, record.version) === "behind" || record.sizeGb < spec.sizeGb;
 }
 
 /** A database's version seen from the spec's: what it asks for, behind it, or beyond it for good. */

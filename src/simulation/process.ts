@@ -52,6 +52,8 @@ export interface ProcessObserver {
   log(process: SimulatedProcess, ...line: Parameters<Logger["log"]>): void;
   event(process: SimulatedProcess, event: EventRecord): void;
   transition(process: SimulatedProcess, transition: Transition): void;
+  /** It has ended in order. */
+  stopped(process: SimulatedProcess): void;
   died(process: SimulatedProcess, why: string): void;
 }
 
@@ -90,6 +92,7 @@ export class SimulatedProcess {
   readonly #tenure: Tenure<Subject>;
   #calls = 0;
   #leaseCalls = 0;
+  #open = 0;
   #dead = false;
   #spared = false;
   readonly #read = new Map<string, ExternalDatabase>();
@@ -151,10 +154,19 @@ export class SimulatedProcess {
     return this.#calls;
   }
 
+  /** Calls to the cloud that have no answer yet; one that is given up ends in the same moment. */
+  get openCalls(): number {
+    return this.#open;
+  }
+
   /** Starts it. */
   start(): void {
+    const { observer } = this.#o;
     this.#tenure.run(this.#abort.signal).then(
-      () => this.crash("stopped"),
+      () => {
+        observer.stopped(this);
+        this.crash("stopped");
+      },
       (error: unknown) => {
         const { message } = error as Error;
         if (message.startsWith("The lease was lost")) return this.crash("lost its lease"); // it begins anew (H1)
@@ -192,10 +204,13 @@ export class SimulatedProcess {
       this.crash(`before ${what}`);
       return never();
     }
+    const counted = what.startsWith("cloud ") ? 1 : 0;
+    this.#open += counted;
     const answer = send();
     return new Promise<T>((resolve, reject) => {
       const settle = (outcome: string, result: unknown, fn: () => void) =>
         this.clock.resume(() => {
+          this.#open -= counted;
           if (when === "answered") return this.crash(`at the answer of ${what}`);
           observer.answer(this, what, outcome, result);
           fn();
@@ -220,22 +235,23 @@ export class SimulatedProcess {
 
   #cluster(inner: Cluster): Cluster {
     const call = this.#call.bind(this);
-    const read = async (key: ObjectKey, o: RequestOptions) => {
-      const object = await call(`kube get ${key.name}`, () => inner.get(key, o));
+    /** Remembers what the process was told. */
+    const told = async (answer: Promise<ExternalDatabase>) => {
+      const object = await answer;
       this.#read.set(object.metadata.uid, object);
       return object;
     };
     return {
-      get: read,
+      get: (key: ObjectKey, o: RequestOptions) => told(call(`kube get ${key.name}`, () => inner.get(key, o))),
       list: (request) => call("kube list", () => inner.list(request)),
       watch: (request) => this.#watch(inner, request),
       patch: (key, operations, o) =>
-        call(`kube patch ${key.name} ${brief(operations)}`, () => inner.patch(key, operations, o)),
+        told(call(`kube patch ${key.name} ${brief(operations)}`, () => inner.patch(key, operations, o))),
       patchStatus: (key, operations, o) =>
-        call(
+        told(call(
           `kube patchStatus ${key.name} ${brief(operations)}`,
           () => inner.patchStatus(key, operations, o),
-        ),
+        )),
       crdState: (o) => call("kube crdState", () => inner.crdState(o)),
       clusterId: (o) => call("kube clusterId", () => inner.clusterId(o)),
     };

@@ -5,9 +5,12 @@
  */
 import type { ExternalDatabase } from "../api/schema.ts";
 import type { EventRecord } from "../kube/port.ts";
+import { Budget } from "./budget.ts";
+import { type End, Ends } from "./compare.ts";
 import { Coverage } from "./coverage.ts";
 import { drive } from "./drain.ts";
-import { confirmAbsences, unsettled } from "./liveness.ts";
+import { Ending, type Judge, unsettledProblems } from "./ending.ts";
+import { Honesty } from "./honesty.ts";
 import type { Plan } from "./plan.ts";
 import { Safety } from "./safety.ts";
 import { Strikes } from "./strikes.ts";
@@ -21,13 +24,6 @@ export interface Violation {
   readonly what: string;
   /** Milliseconds after the beginning. */
   readonly at: number;
-}
-
-/** What of a world is not as it should be, once it should. */
-export interface Problem {
-  /** The promise that it breaks. */
-  readonly oracle: "L1" | "S2";
-  readonly what: string;
 }
 
 /** How a run ended. */
@@ -46,6 +42,8 @@ export interface RunResult {
   readonly ms: number;
   /** Milliseconds from the end of all faults until the world was as the specs ask. */
   readonly settledAfterMs: number | undefined;
+  /** What became of each resource's name. */
+  readonly ends: ReadonlyMap<string, End>;
 }
 
 /** What {@linkcode runPlan} takes beside the plan. */
@@ -63,19 +61,11 @@ export interface RunOptions extends WorldOptions {
   /** For a subject that promises less than the operator: the only oracles that count, and a run goes on after the first. @default all */
   readonly promises?: ReadonlySet<string> | undefined;
   /** Says what is not as it should be. @default {@linkcode unsettled} */
-  readonly judge?: ((world: World, safety: Safety) => readonly Problem[]) | undefined;
+  readonly judge?: Judge | undefined;
 }
 
-const MINUTE = 60_000;
-/** Once faults have ended the world is as the specs ask within this time, in milliseconds (L1): two watches that fall silent, then the slowest back-off twice. */
-export const SETTLE_BOUND_MS = 45 * MINUTE;
-/** A person answers what waits for one this long after the faults, and as often. */
-const PERSON_MS = 3 * MINUTE;
 /** No world needs more steps: a loop that never rests. */
 const MAX_STEPS = 400_000;
-/** Cloud calls and cluster requests that the operator makes in one minute at most, for each resource and besides. */
-const CALLS_A_MINUTE = { each: 250, besides: 200 } as const;
-
 /** Runs a plan. */
 export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
   const trace = new Trace(options.trace ?? false, options.digest ?? true);
@@ -85,6 +75,8 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
   let world: World;
   // deno-lint-ignore prefer-const -- as above
   let safety: Safety | undefined;
+  // deno-lint-ignore prefer-const -- as above
+  let honesty: Honesty | undefined;
   const fail = (oracle: string, what: string) => {
     const counts = promises === undefined ? violations.length === 0 : promises.has(oracle);
     if (counts && !violations.some((v) => v.oracle === oracle)) {
@@ -95,23 +87,32 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
   const budget = new Budget();
   const coverage = new Coverage();
   const strikes = new Strikes(() => world, coverage);
+  const ends = new Ends();
   let calls = 0;
   const observer: WorldObserver = {
-    say: (who, line) => trace.add(world?.time ?? 0, who, line),
+    say: (who, line) => {
+      if (who === "fate" && line.startsWith("refused: ")) ends.refused();
+      trace.add(world?.time ?? 0, who, line);
+    },
     deed: (deed) => {
+      ends.deed(world, deed);
       coverage.add("deed", deed.do);
       strikes.deed(deed);
     },
     call: (p, what) => {
       if (p.name === "p1" && !world.calm && !what.startsWith("lease ")) calls++;
       trace.add(world.time, p.name, `→ ${what}`);
-      budget.count(world.time);
+      honesty?.call(p, what);
+      budget.count(world.time, () => world.store.all().length);
     },
     answer: (p, what, outcome, result) => {
       strikes.answer(p, what, result);
       if (trace.on) trace.add(world.time, p.name, `← ${what}: ${outcome}`);
     },
-    mutation: (p, m) => safety?.mutation(p, m) ?? (() => {}),
+    mutation: (p, m) => {
+      budget.mutation(world.time, m.verb, m.target);
+      return safety?.mutation(p, m) ?? (() => {});
+    },
     log: (p, level, message, fields) => {
       if (trace.on) trace.add(world.time, p.name, `${level} ${message} ${JSON.stringify(fields ?? {})}`);
       if (message.startsWith("Failed: ")) coverage.add("failure", `${message.slice(8)} ${fields?.["class"]}`);
@@ -129,6 +130,13 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
       const name = t.object.metadata.name;
       trace.add(world.time, p.name, `${name}: ${t.from ?? "·"} ⇒ ${t.to ?? "·"} (${t.event}, ${t.reason})`);
     },
+    stopped: (p) => {
+      // A request for the lease that is under way then ends by its own deadline.
+      const timers = p.clock.pending - (plan.lease ?? plan.replicas === 2 ? 1 : 0);
+      if (timers > 0 || p.openCalls > 0) {
+        fail("wait", `${p.name} has ended with ${timers} timers and ${p.openCalls} calls left`);
+      }
+    },
     died: (p, why) => {
       strikes.died(p, why);
       trace.add(world.time, p.name, `dies: ${why}`);
@@ -140,6 +148,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
   world = new World(plan, observer, options);
   safety = new Safety(world, fail, coverage, (effect, before) => strikes.effect(effect, before));
   const judged = safety;
+  honesty = new Honesty(world, fail, (id) => judged.wasTouched(id, 2 * plan.pollMs));
   world.store.listen((c) => {
     strikes.changed(c.before, c.object);
     if (!trace.on) return;
@@ -149,10 +158,14 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
   options.onWorld?.(world, fail);
   const end = new Ending(plan, world, judged, fail, options.judge ?? unsettledProblems);
   let steps = 0;
+  const onRejection = (event: PromiseRejectionEvent) => {
+    event.preventDefault();
+    fail("F4", `a rejection that nobody handles: ${event.reason}`);
+  };
+  globalThis.addEventListener("unhandledrejection", onRejection);
   await drive(() => {
     judged.check();
-    const spent = budget.exceeded(world.store.all().length);
-    if (spent !== undefined) fail("S5", spent);
+    if (budget.exceeded !== undefined) fail("S5", budget.exceeded);
     if (++steps > MAX_STEPS) {
       fail("S5", `more than ${MAX_STEPS} steps`);
       return false;
@@ -161,8 +174,10 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     if (!world.clock.step(world.origin + end.until)) end.next();
     return true;
   }, options.fast === undefined ? {} : { fast: options.fast });
+  globalThis.removeEventListener("unhandledrejection", onRejection);
   strikes.finish();
   coverage.endOfWorld();
+  const became = ends.of(world);
   world.end();
   return {
     violation: violations[0],
@@ -174,6 +189,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     coverage: coverage.counts,
     ms: Math.round(world.time),
     settledAfterMs: end.settledAfterMs,
+    ends: became,
   };
 }
 
@@ -192,15 +208,6 @@ function describe({ metadata, status }: ExternalDatabase): string {
   return `: ${words.filter((w) => w).join(", ")}`;
 }
 
-function unsettledProblems(world: World, safety: Safety): Problem[] {
-  return unsettled(world, safety).map((what) => ({ oracle: "L1", what }));
-}
-
-/** L4: what fails says each of its first nine tries. */
-function isRetrying(object: ExternalDatabase | undefined): boolean {
-  return object?.status?.conditions?.some((c) => c.message.includes("(retry step ")) ?? false;
-}
-
 /** Log lines that only a defect writes. */
 const DEFECTS = [
   "An actor crashed",
@@ -208,121 +215,3 @@ const DEFECTS = [
   "The handler of",
   "The operator failed",
 ];
-
-/** Counts calls by the minute. */
-class Budget {
-  #minute = -1;
-  #count = 0;
-
-  count(time: number): void {
-    const minute = Math.floor(time / MINUTE);
-    if (minute !== this.#minute) {
-      this.#minute = minute;
-      this.#count = 0;
-    }
-    this.#count++;
-  }
-
-  exceeded(resources: number): string | undefined {
-    const limit = CALLS_A_MINUTE.each * Math.max(1, resources) + CALLS_A_MINUTE.besides;
-    return this.#count > limit ? `${this.#count} calls in one minute for ${resources} resources` : undefined;
-  }
-}
-
-/** The time after the faults: the world settles, then it is silent. */
-class Ending {
-  over = false;
-  settledAfterMs: number | undefined;
-  /** The next moment to look, in milliseconds after the beginning. */
-  until: number;
-  readonly #step: number;
-  #goodSince: number | undefined;
-  #silence: { readonly rv: number; readonly mutations: number } | undefined;
-  #person: number;
-  #seenChanges = 0;
-
-  constructor(
-    private readonly plan: Plan,
-    private readonly world: World,
-    private readonly safety: Safety,
-    private readonly fail: (oracle: string, what: string) => void,
-    private readonly judge: NonNullable<RunOptions["judge"]>,
-  ) {
-    this.#step = 10_000;
-    this.until = plan.chaosMs + 1_000;
-    this.#person = plan.chaosMs + PERSON_MS;
-  }
-
-  /** The moment has come. */
-  next(): void {
-    if (this.#silence !== undefined) return this.#judgeSilence(this.#silence);
-    const { time } = this.world;
-    const problems = this.judge(this.world, this.safety);
-    const changes = this.#changes();
-    if (problems.length > 0 || changes > this.#seenChanges) this.#goodSince = undefined;
-    else this.#goodSince ??= time;
-    this.#seenChanges = changes;
-    this.world.store.installCrd();
-    // Good for a whole period: the list has been seen, and nothing came of it.
-    if (this.#goodSince !== undefined && time - this.#goodSince > this.plan.pollMs * 1.1 + MINUTE) {
-      this.settledAfterMs = this.#goodSince - this.plan.chaosMs;
-      this.#silence = { rv: this.world.store.rv, mutations: this.#mutations() };
-      this.until = time + 5 * this.plan.pollMs;
-      this.world.observer.say("world", "is as the specs ask; silence begins");
-      return;
-    }
-    if (time > this.plan.chaosMs + SETTLE_BOUND_MS + 2 * this.plan.pollMs) {
-      if (problems.length === 0) this.fail("L1", "it never stays settled");
-      for (const [oracle, some = []] of Object.entries(Object.groupBy(problems, (p) => p.oracle))) {
-        this.fail(oracle, some.map((p) => p.what).join("; "));
-      }
-      this.over = true;
-      return;
-    }
-    if (time >= this.#person) {
-      this.#person += PERSON_MS;
-      confirmAbsences(this.world, String(time));
-      for (const { id, protected: p } of this.world.cloud.databases()) {
-        if (p) this.world.cloud.edit(id, { protected: false });
-      }
-    }
-    this.until = time + this.#step;
-  }
-
-  /** Changes of the cloud's databases so far, its own ones too. */
-  #changes(): number {
-    return this.world.cloud.ledger.effects().length;
-  }
-
-  #mutations(): number {
-    return this.world.cloud.ledger.mutatingCalls().length;
-  }
-
-  #judgeSilence(before: { readonly rv: number; readonly mutations: number }): void {
-    const { store, working } = this.world;
-    const sent = this.#mutations() - before.mutations;
-    if (sent > 0) {
-      this.fail("S5", `${sent} mutating calls though in step`);
-      this.over = true;
-      return;
-    }
-    if (this.#changes() > this.#seenChanges) { // the cloud did something by itself: no silence was due
-      this.#silence = undefined;
-      this.until = this.world.time + this.#step;
-      return;
-    }
-    const changes = store.since(before.rv).filter((c) => !isRetrying(c.before))
-      .map((c) => `${c.object.metadata.name} by ${c.by}`);
-    if (changes.length > 0) this.fail("S5", `written though in step: ${changes.join(", ")}`);
-    const live = store.all().length;
-    if (working === undefined) this.fail("L1", "no process works");
-    else {
-      const { size } = working.operator.supervisor;
-      if (size !== live) this.fail("L1", `${size} actors for ${live} resources`);
-      if (working.clock.pending > 3 * live + 20) {
-        this.fail("S5", `${working.clock.pending} timers for ${live} resources`);
-      }
-    }
-    this.over = true;
-  }
-}

@@ -159,7 +159,7 @@ export class Safety {
     if (!values) return;
     const uid = verb === "create" ? target : this.world.cloud.get(target)?.tags[TAG.uid];
     const object = process.known(uid ?? "");
-    if (object === undefined) return;
+    if (object === undefined || this.isTainted(uid ?? "", "restored")) return; // it knew a history that is no more
     const { metadata, spec } = object;
     const why = spec.paused
       ? "is paused"
@@ -180,7 +180,7 @@ export class Safety {
   #onWish({ verb, target }: Mutation): void {
     const { cloud, store } = this.world;
     const uid = verb === "create" ? target : cloud.get(target)?.tags[TAG.uid];
-    if (verb === "modify" && this.#wasTouched(target)) return;
+    if (verb === "modify" && this.wasTouched(target)) return;
     if (uid === undefined || !this.#seen.has(uid)) {
       return this.fail("S3", `${verb} of ${target}, which is nobody's`);
     }
@@ -195,22 +195,27 @@ export class Safety {
     if (object.spec.paused) this.fail("D4", `${verb} for ${name}, which is paused`);
   }
 
-  #wasTouched(id: string): boolean {
+  /** Whether a person changed a database by hand so lately that nobody need know, plus `more` milliseconds. */
+  wasTouched(id: string, more = 0): boolean {
     const at = this.#touched.get(id);
-    return at !== undefined && this.world.clock.monotonic() - at < this.#noticeMs;
+    return at !== undefined && this.world.clock.monotonic() - at < this.#noticeMs + more;
   }
 
   #onDelete(id: string): void {
     const { cloud, store } = this.world;
     const record = cloud.get(id);
-    if (record === undefined || this.#wasTouched(id)) return;
+    if (record === undefined || this.wasTouched(id)) return;
     const uid = record.tags[TAG.uid];
     if (uid === undefined || !this.#seen.has(uid)) {
       return this.fail("S3", `delete of ${id}, which carries ${uid ?? "no UID"}`);
     }
     const object = store.byUid(uid);
     if (this.#lately(uid)) return;
-    if (object === undefined) return this.fail("S3", `delete of ${id}, whose CR has long been gone`);
+    if (object === undefined) {
+      // One that a restored cluster never knew is deleted only where nobody was ever told of it (vanished.ts).
+      if (this.isTainted(uid, "restored") && !this.#recorded.get(uid)?.has(id)) return;
+      return this.fail("S3", `delete of ${id}, whose CR has long been gone`);
+    }
     const name = object.metadata.name;
     if (object.metadata.deletionTimestamp === undefined) {
       if (record.state !== "Failed" || record.endpoint !== undefined) {
@@ -234,7 +239,7 @@ export class Safety {
       case "create":
         return this.#onCreate(effect);
       case "modify":
-        if (this.#wasTouched(effect.id)) return;
+        if (this.wasTouched(effect.id)) return;
         if (uid === undefined || !this.#seen.has(uid)) {
           this.fail("S3", `modify of ${effect.id}, which carries ${uid ?? "no UID"}`);
         }
@@ -300,10 +305,11 @@ export class Safety {
     }
     const { generation } = object.metadata;
     const { observedGeneration, conditions = [] } = object.status ?? {};
-    if (
-      (observedGeneration ?? 0) > generation ||
-      conditions.some((c) => (c.observedGeneration ?? 0) > generation)
-    ) this.fail("observedGeneration", `${name}: ${observedGeneration} is ahead of ${generation}`);
+    // A status that was under way when the cluster was restored speaks of a generation that is no more.
+    const ahead = !this.isTainted(uid, "restored") &&
+      ((observedGeneration ?? 0) > generation ||
+        conditions.some((c) => (c.observedGeneration ?? 0) > generation));
+    if (ahead) this.fail("observedGeneration", `${name}: ${observedGeneration} is ahead of ${generation}`);
     if (before !== undefined) this.#onRecord(before, object, by);
     if (had && !has && before !== undefined) this.#onRelease(before, by);
   }
@@ -321,7 +327,7 @@ export class Safety {
     this.#recorded.set(uid, known);
     // One that was its own and lost its tags may be named again: it is not touched.
     const own = owner === uid || (owner === undefined && known.has(id ?? ""));
-    if (recorded !== undefined && !own && !this.#wasTouched(recorded.id)) {
+    if (recorded !== undefined && !own && !this.wasTouched(recorded.id)) {
       this.fail("S3", `${by} recorded ${id}, which is not ${name}'s`);
     }
     if (recorded?.state === "Deleting" && !known.has(recorded.id)) {
@@ -329,7 +335,7 @@ export class Safety {
     }
     if (id !== undefined) known.add(id);
     const left = cloud.get(lost ?? "");
-    if (left === undefined || left.state === "Deleting" || this.#wasTouched(left.id)) return;
+    if (left === undefined || left.state === "Deleting" || this.wasTouched(left.id)) return;
     if (this.#excused("S6", uid, "account", "looksNew", "restored")) return;
     this.fail("S6", `${by} gave up ${lost} of ${name}, which is ${left.state}`);
   }

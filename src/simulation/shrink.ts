@@ -5,7 +5,8 @@
  */
 import { KIND_CLUSTER, type KubeFaults } from "./kube_port.ts";
 import type { Plan } from "./plan.ts";
-import { type RunOptions, runPlan } from "./run.ts";
+import { runAndCompare } from "./compare.ts";
+import type { RunOptions } from "./run.ts";
 
 /** Runs that a shrink may take. */
 const MAX_RUNS = 600;
@@ -17,7 +18,7 @@ export async function shrink(plan: Plan, oracle: string, options: RunOptions = {
   const tryPlan = async (candidate: Plan): Promise<boolean> => {
     if (runs >= MAX_RUNS) return false;
     runs++;
-    const { violation } = await runPlan(candidate, { ...options, trace: false });
+    const { violation } = await runAndCompare(candidate, { ...options, trace: false, digest: false });
     if (violation?.oracle !== oracle) return false;
     best = candidate;
     return true;

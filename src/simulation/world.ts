@@ -139,6 +139,7 @@ export class World {
           log: (p, ...line: Parameters<Logger["log"]>) => this.observer.log(p, ...line),
           event: (...a) => this.observer.event(...a),
           transition: (...a) => this.observer.transition(...a),
+          stopped: (...a) => this.observer.stopped(...a),
           died: (dead, why) => {
             this.processes.splice(this.processes.indexOf(dead), 1);
             this.observer.died(dead, why);

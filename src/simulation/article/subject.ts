@@ -9,7 +9,7 @@ import type { ExternalDatabase, ExternalDatabaseSpec } from "../../api/schema.ts
 import type { OperatorDeps } from "../../operator/operator.ts";
 import type { CallOptions, DatabaseProvider } from "../../providers/port.ts";
 import type { Action, Plan } from "../plan.ts";
-import type { Problem } from "../run.ts";
+import type { Problem } from "../ending.ts";
 import type { Subject } from "../subject.ts";
 import { ACCOUNT, type World } from "../world.ts";
 import { ArticleController } from "./controller.ts";

@@ -1,0 +1,103 @@
+/**
+ * What a status may say (L4 and the design's words on `observedGeneration`), judged at each write of the operator.
+ *
+ * @module
+ */
+import type { Condition, ExternalDatabase, ExternalDatabaseSpec } from "../api/schema.ts";
+import { TAG } from "../api/constants.ts";
+import { isBehind } from "./liveness.ts";
+import type { Change } from "./kube_store.ts";
+import type { SimulatedProcess } from "./process.ts";
+import type { World } from "./world.ts";
+
+/** Judges writes. */
+export class Honesty {
+  /** The specs of each UID by generation. */
+  readonly #specs = new Map<string, Map<number, ExternalDatabaseSpec>>();
+  /** What each process knew of a CR when it sent its last patch. */
+  readonly #sent = new Map<string, ExternalDatabase | undefined>();
+
+  constructor(
+    private readonly world: World,
+    private readonly fail: (oracle: string, what: string) => void,
+    /** Whether a database was changed by hand or by itself so lately that nobody need have seen it. */
+    private readonly touched: (id: string) => boolean,
+  ) {
+    world.store.listen((change) => this.#onChange(change));
+  }
+
+  /** A process makes a call. */
+  call(process: SimulatedProcess, what: string): void {
+    if (!what.startsWith("kube patch")) return;
+    const name = what.split(" ", 3)[2] ?? "";
+    const uid = this.world.store.find({ namespace: "default", name })?.metadata.uid;
+    if (uid !== undefined) this.#sent.set(`${process.name} ${name}`, process.known(uid));
+  }
+
+  #onChange({ object, before, by, type }: Change): void {
+    const { uid, generation } = object.metadata;
+    const specs = this.#specs.get(uid) ?? new Map();
+    this.#specs.set(uid, specs.set(generation, object.spec));
+    if (by === "user" || type === "DELETED" || before?.status === object.status) return;
+    const known = this.#sent.get(`${by} ${object.metadata.name}`);
+    this.#onClaim(object, before, by, known?.metadata.generation);
+    for (const condition of object.status?.conditions ?? []) this.#onCondition(object, condition);
+    // One whose answer was lost may be sent again, and one that was written against an old copy.
+    const stale = known?.metadata.resourceVersion !== before?.metadata.resourceVersion;
+    if (before === undefined || stale || !isRewrite(before, object)) return;
+    this.fail("L4", `${by} rewrote the status of ${object.metadata.name} and said nothing new`);
+  }
+
+  /** What is claimed for a generation was seen, and is so. */
+  #onClaim(
+    { metadata, status }: ExternalDatabase,
+    before: ExternalDatabase | undefined,
+    by: string,
+    known = Infinity,
+  ): void {
+    const { name, uid } = metadata;
+    const claimed = Math.max(
+      status?.observedGeneration === before?.status?.observedGeneration ? 0 : status?.observedGeneration ?? 0,
+      ...(status?.conditions ?? []).map((c) =>
+        before?.status?.conditions?.some((b) => same(b, c)) ? 0 : c.observedGeneration ?? 0
+      ),
+    );
+    if (claimed > known) {
+      this.fail("observedGeneration", `${by} claims generation ${claimed} of ${name} and knows ${known}`);
+    }
+    const synced = status?.conditions?.find((c) => c.type === "Synced");
+    if (synced?.status !== "True") return;
+    const spec = this.#specs.get(uid)?.get(synced.observedGeneration ?? 0);
+    const record = this.world.cloud.get(status?.providerId ?? "");
+    if (record === undefined || spec === undefined || record.tags[TAG.uid] !== uid) return;
+    if (isBehind(spec, record) && !this.touched(record.id)) {
+      this.fail(
+        "observedGeneration",
+        `${by} says that ${name} is as its generation ${synced.observedGeneration} asks (${spec.version}, ${spec.sizeGb} GiB), but ${record.id} has ${record.version}, ${record.sizeGb} GiB`,
+      );
+    }
+  }
+
+  /** L4: why, and since when. */
+  #onCondition({ metadata }: ExternalDatabase, c: Condition): void {
+    if (c.reason === "" || Number.isNaN(Date.parse(c.lastTransitionTime))) {
+      this.fail("L4", `${c.type} of ${metadata.name} has no reason or no time`);
+    }
+    if (c.status !== "True" && c.message === "") {
+      this.fail("L4", `${c.type} of ${metadata.name} is ${c.reason} without a word why`);
+    }
+  }
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function isRewrite(before: ExternalDatabase, after: ExternalDatabase): boolean {
+  return timeless(before) === timeless(after);
+}
+
+function timeless({ metadata: { resourceVersion: _, ...metadata }, spec, status }: ExternalDatabase): string {
+  const conditions = status?.conditions?.map(({ lastTransitionTime: _, ...c }) => c);
+  return JSON.stringify({ metadata, spec, status: { ...status, conditions } });
+}
