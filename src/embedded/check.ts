@@ -6,28 +6,42 @@
 import { metaErrors, metaUpdateErrors } from "./names.ts";
 import { groupVersion, type Resource } from "./resource.ts";
 import { runRules } from "./schema/cel.ts";
-import { blocks, RULES_SKIPPED, validate } from "./schema/validate.ts";
+import { blocks, listErrors, RULES_SKIPPED, validate } from "./schema/validate.ts";
 import { type FieldError, invalid, invalidValue, StatusError } from "./status.ts";
-import type { KubeObject } from "./types.ts";
+import type { Json, KubeObject } from "./types.ts";
 
-/** Validates an object; returns warnings, throws 422. */
-export function check(resource: Resource, next: KubeObject, old: KubeObject | undefined): string[] {
+/** Validates an object, of which an update of `subresource` changes that part alone; returns warnings, throws 422. */
+export function check(
+  resource: Resource,
+  next: KubeObject,
+  old: KubeObject | undefined,
+  subresource = "",
+): string[] {
   const warnings: string[] = [];
   const errors: FieldError[] = [];
-  if (resource.custom) {
-    const gv = groupVersion(resource);
+  const gv = groupVersion(resource);
+  const misnamed = resource.custom && (next.kind !== resource.kind || next.apiVersion !== gv);
+  if (misnamed) {
     if (next.kind !== resource.kind) errors.push(invalidValue("kind", next.kind, `must be ${resource.kind}`));
     if (next.apiVersion !== gv) errors.push(invalidValue("apiVersion", next.apiVersion, `must be ${gv}`));
-    if (errors.length > 0) throw invalid(groupOf(next.apiVersion), next.kind, next.metadata.name, errors);
-  }
-  errors.push(...metaErrors(next.metadata, resource.nameErrors));
-  if (old !== undefined) {
-    const update = metaUpdateErrors(next.metadata, old.metadata);
-    errors.push(...update);
-    if (resource.custom) errors.push(...update); // the server checks a custom resource's metadata twice
+  } else {
+    errors.push(...metaErrors(next.metadata, resource.nameErrors));
+    if (old !== undefined) {
+      const update = metaUpdateErrors(next.metadata, old.metadata);
+      errors.push(...update);
+      if (resource.custom) errors.push(...update); // the server checks a custom resource's metadata twice
+    }
   }
   if (resource.custom) {
-    errors.push(...validate(next, resource.schema, "", old));
+    const { schema } = resource;
+    if (!misnamed) {
+      errors.push(
+        ...subresource === "status" ? statusErrors(resource, next, old) : validate(next, schema, "", old),
+      );
+    }
+    if (old === undefined || listErrors(old as unknown as Json, schema, "").length === 0) {
+      errors.push(...listErrors(next as unknown as Json, schema, ""));
+    }
     if (blocks(errors)) errors.push(RULES_SKIPPED);
     else {
       const rules = runRules(next, old, resource.schema);
@@ -36,12 +50,24 @@ export function check(resource: Resource, next: KubeObject, old: KubeObject | un
     }
   } else errors.push(...resource.validate(next, old));
   if (errors.length > 0) {
-    const refusal = invalid(resource.errorGroup, resource.kind, next.metadata.name, errors);
+    const refusal = misnamed
+      ? invalid(groupOf(next.apiVersion), next.kind, next.metadata.name, errors)
+      : invalid(resource.errorGroup, resource.kind, next.metadata.name, errors);
     throw warnings.length === 0
       ? refusal
       : new StatusError({ ...refusal.parts, headers: { warning: warningHeader(warnings) } });
   }
   return warnings;
+}
+
+/** A status is validated as a whole of its own: messages name fields from there, and `field` from the root. */
+function statusErrors(resource: Resource, next: KubeObject, old: KubeObject | undefined): FieldError[] {
+  const schema = resource.schema.properties?.["status"];
+  if (schema === undefined || next["status"] === undefined) return [];
+  return validate(next["status"], schema, "", old?.["status"]).map((error) => ({
+    ...error,
+    field: error.field === "<nil>" ? "status" : `status.${error.field}`,
+  }));
 }
 
 function groupOf(apiVersion: string): string {

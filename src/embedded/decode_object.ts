@@ -6,6 +6,7 @@
 import type { FieldValidation } from "./options.ts";
 import { groupVersion, type Resource } from "./resource.ts";
 import { applyDefaults, dropNulls, goMismatch, META_SCHEMA, prune } from "./schema/decode.ts";
+import { formatFits } from "./schema/formats.ts";
 import { badRequest, StatusError } from "./status.ts";
 import { isObject, type Json, type JsonObject, type KubeObject, sortedText } from "./types.ts";
 
@@ -40,11 +41,13 @@ export function decodeObject(resource: Resource, value: Json, options: DecodeOpt
       : badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
   const struct = resource.custom ? undefined : goMismatch(withoutMeta(value), resource.schema, kind);
   const mismatch = struct ?? goMismatch(value["metadata"], META_SCHEMA, "ObjectMeta") ??
-    resource.malformed(value);
+    badTime(value["metadata"]) ?? resource.malformed(value);
   if (mismatch !== undefined) throw refuse(mismatch);
   value["metadata"] ??= {};
   const unknown: string[] = [];
-  prune(value, resource.schema, "", unknown);
+  // An object that calls itself of another kind has no schema that says what it may hold.
+  if (!resource.custom || value["kind"] === kind) prune(value, resource.schema, "", unknown);
+  else prune(value["metadata"], META_SCHEMA, "metadata", unknown);
   const problems = [
     ...(options.duplicates ?? []).map((path) => `duplicate field "${path}"`),
     ...unknown.sort().map((path) => `unknown field "${path}"`),
@@ -57,6 +60,19 @@ export function decodeObject(resource: Resource, value: Json, options: DecodeOpt
   const object = value as unknown as KubeObject;
   object.metadata.name ??= "";
   return { object, warnings: options.fieldValidation === "Warn" ? problems : [] };
+}
+
+/** What Go's decoder says of a time in the metadata that is none. */
+function badTime(meta: Json | undefined): string | undefined {
+  if (!isObject(meta)) return undefined;
+  for (const key of ["creationTimestamp", "deletionTimestamp"]) {
+    const text = meta[key];
+    if (typeof text !== "string" || formatFits("date-time", text)) continue;
+    return `parsing time ${JSON.stringify(text)} as "2006-01-02T15:04:05Z07:00": cannot parse ${
+      JSON.stringify(text)
+    } as "2006"`;
+  }
+  return undefined;
 }
 
 function withoutMeta(value: JsonObject): JsonObject {

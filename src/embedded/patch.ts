@@ -4,8 +4,7 @@
  * @module
  */
 import fastJsonPatch, { type Operation } from "fast-json-patch";
-import mergePatch from "json-merge-patch";
-import { cloneJson } from "./schema/decode.ts";
+import { cloneJson, setMember } from "./schema/decode.ts";
 import { itemElement } from "./fieldset.ts";
 import { badRequest, StatusError } from "./status.ts";
 import { isObject, type Json, jsonEqual, type JsonObject, type KubeObject, type Schema } from "./types.ts";
@@ -101,8 +100,18 @@ function parseObjectPatch(text: string): JsonObject {
 
 /** Applies a merge patch (RFC 7386). */
 export function applyMergePatch(object: KubeObject, text: string): KubeObject {
-  const merge = mergePatch.apply as (target: unknown, patch: unknown) => unknown;
-  return merge(cloneJson(object), parseObjectPatch(text)) as KubeObject;
+  return merged(object, parseObjectPatch(text)) as unknown as KubeObject;
+}
+
+/** RFC 7386, section 2. */
+function merged(target: Json | undefined, patch: Json): Json {
+  if (!isObject(patch)) return cloneJson(patch);
+  const out: JsonObject = isObject(target) ? cloneJson(target) : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null || value === undefined) delete out[key];
+    else setMember(out, key, merged(Object.hasOwn(out, key) ? out[key] : undefined, value));
+  }
+  return out;
 }
 
 /** Applies a strategic merge patch: lists that have keys are merged, `$patch` and `$retainKeys` are obeyed. */

@@ -99,9 +99,6 @@ export function createObject(
   const { resource } = target;
   placeObject(object, target);
   const given = object.metadata;
-  if (given.resourceVersion !== undefined && given.resourceVersion !== "" && given.resourceVersion !== "0") {
-    throw internal("resourceVersion should not be set on objects to be created");
-  }
   if ((given.name ?? "") === "" && (given.generateName ?? "") !== "") {
     given.name = given.generateName + context.suffix();
   }
@@ -130,6 +127,9 @@ export function createObject(
   if (resource.hasStatus) next = withStatus(next, undefined, resource);
   resource.prepare(next, undefined, { now: context.now() });
   const warnings = check(resource, next, undefined);
+  if (given.resourceVersion !== undefined && given.resourceVersion !== "" && given.resourceVersion !== "0") {
+    throw internal("resourceVersion should not be set on objects to be created");
+  }
   const existing = context.store.get(resource.storage, keyOf(target.namespace, meta.name));
   if (existing !== undefined) {
     throw alreadyExists(resource, meta.name, existing.metadata.deletionTimestamp !== undefined);
@@ -204,7 +204,7 @@ export function updateObject(
   if (resource.hasGeneration && !jsonEqual(desired(next), desired(live))) {
     next.metadata.generation = (live.metadata.generation ?? 0) + 1;
   }
-  const told = [...warnings, ...check(resource, next, live)];
+  const told = [...warnings, ...check(resource, next, live, target.subresource)];
   next = record === undefined
     ? recordUpdate(next, live, resource, writer(context, target, options))
     : record(next);

@@ -6,11 +6,14 @@
  */
 import { isObject, type Json, type JsonObject, type Schema } from "../types.ts";
 
+const NOTHING_KNOWN = {} as Schema;
+
 /** Drops what the schema does not know, in place, and adds the path of each dropped field to `unknown`. */
 export function prune(value: Json | undefined, schema: Schema, path: string, unknown: string[]): void {
   if (Array.isArray(value)) {
-    const items = schema.items;
-    if (items !== undefined) value.forEach((item, i) => prune(item, items, `${path}[${i}]`, unknown));
+    if (schema.items === undefined && schema["x-kubernetes-preserve-unknown-fields"] === true) return;
+    const items = schema.items ?? NOTHING_KNOWN; // of a list where none is expected
+    value.forEach((item, i) => prune(item, items, `${path}[${i}]`, unknown));
     return;
   }
   if (!isObject(value)) return;
@@ -185,11 +188,19 @@ export function wholeSchema(own: Schema): Schema {
   };
 }
 
+/** Sets a member whatever its name: `__proto__` is a name like any other in JSON. */
+export function setMember(object: JsonObject, key: string, value: Json): void {
+  if (key !== "__proto__") object[key] = value;
+  else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
 /** A deep copy; cheaper than `structuredClone` for JSON. */
 export function cloneJson<T extends Json | undefined>(value: T): T {
   if (Array.isArray(value)) return value.map((item) => cloneJson(item)) as T;
   if (!isObject(value)) return value;
   const copy: JsonObject = {};
-  for (const key of Object.keys(value)) if (value[key] !== undefined) copy[key] = cloneJson(value[key]);
+  for (const key of Object.keys(value)) {
+    if (value[key] !== undefined) setMember(copy, key, cloneJson(value[key]));
+  }
   return copy as T;
 }

@@ -51,10 +51,15 @@ export function validate(value: Json, schema: Schema, path: string, old?: Json):
   return errors;
 }
 
+/** Whether Go's decoder makes an int64 of a number: beyond its range it is a float, whatever its fraction. */
+function isGoInteger(value: number): boolean {
+  return Number.isInteger(value) && Math.abs(value) < 2 ** 63;
+}
+
 function jsonType(value: Json): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
-  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
+  if (typeof value === "number") return isGoInteger(value) ? "integer" : "number";
   return typeof value;
 }
 
@@ -127,7 +132,7 @@ export function compiled(pattern: string): RegExp {
 
 function checkNumber(value: number, schema: Schema, path: string, errors: FieldError[]): void {
   if (
-    Number.isInteger(value) && schema.format === "int32" && Math.abs(value) > 2 ** 31 - 1 &&
+    isGoInteger(value) && schema.format === "int32" && Math.abs(value) > 2 ** 31 - 1 &&
     value !== -(2 ** 31)
   ) {
     errors.push(notOfFormat(schema, path));
@@ -176,7 +181,6 @@ function checkArray(
   value.forEach((item, i) =>
     errors.push(...validate(item, items, `${path}[${i}]`, oldItem(item, schema, old)))
   );
-  checkUnique(value, schema, path, errors);
 }
 
 /** The old item that a new one replaces: by its keys in a list of type map, unknown in any other list. */
@@ -186,33 +190,53 @@ export function oldItem(item: Json, schema: Schema, old: Json | undefined): Json
   return old.find((other) => isObject(other) && keys.every((key) => jsonEqual(other[key], item[key])));
 }
 
-function checkUnique(value: Json[], schema: Schema, path: string, errors: FieldError[]): void {
+/** Errors of lists of type set and map: what stands in them twice. The server looks for them apart from the schema. */
+export function listErrors(value: Json | undefined, schema: Schema, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  if (Array.isArray(value)) {
+    errors.push(...duplicates(value, schema, path));
+    const { items } = schema;
+    if (items !== undefined) {
+      value.forEach((item, i) => errors.push(...listErrors(item, items, `${path}[${i}]`)));
+    }
+  } else if (isObject(value)) {
+    const extra = isObject(schema.additionalProperties) ? schema.additionalProperties as Schema : undefined;
+    for (const [key, item] of Object.entries(value)) {
+      const property = schema.properties?.[key] ?? extra;
+      if (property !== undefined) {
+        errors.push(...listErrors(item, property, path === "" ? key : `${path}.${key}`));
+      }
+    }
+  }
+  return errors;
+}
+
+function duplicates(value: Json[], schema: Schema, path: string): FieldError[] {
   const type = schema["x-kubernetes-list-type"];
-  if (type !== "set" && type !== "map") return;
-  const seen = new Set<string>();
+  if (type !== "set" && type !== "map") return [];
+  const odd = type === "map" ? value.findIndex((item) => item !== null && !isObject(item)) : -1;
+  if (odd >= 0) {
+    return [invalidValue(`${path}[${odd}]`, value[odd]!, "must be an object for an array of list-type map")];
+  }
+  const errors: FieldError[] = [];
+  const times = new Map<string, number>();
   value.forEach((item, i) => {
-    let identity = item;
-    if (type === "map") {
-      if (!isObject(item)) {
-        errors.push(invalidValue(`${path}[${i}]`, item, "must be an object for an array of list-type map"));
-        return;
-      }
-      const keys: JsonObject = {};
-      for (const key of schema["x-kubernetes-list-map-keys"] ?? []) {
-        if (item[key] !== undefined) keys[key] = item[key];
-      }
-      identity = keys;
-    }
-    const text = JSON.stringify(identity);
-    if (seen.has(text)) {
-      errors.push({
-        type: "FieldValueDuplicate",
-        field: `${path}[${i}]`,
-        message: `Duplicate value: ${text}`,
-      });
-    }
-    seen.add(text);
+    const text = JSON.stringify(type === "map" ? keysOf(item, schema) : item);
+    const seen = times.get(text) ?? 0;
+    times.set(text, seen + 1);
+    if (seen !== 1) return; // each is told once, where it stands for the second time
+    errors.push({ type: "FieldValueDuplicate", field: `${path}[${i}]`, message: `Duplicate value: ${text}` });
   });
+  return errors;
+}
+
+function keysOf(item: Json, schema: Schema): JsonObject {
+  const keys: JsonObject = {};
+  for (const key of schema["x-kubernetes-list-map-keys"] ?? []) {
+    const value = isObject(item) ? item[key] : undefined;
+    if (value !== undefined) keys[key] = value;
+  }
+  return keys;
 }
 
 function checkObject(

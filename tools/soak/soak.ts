@@ -1,0 +1,320 @@
+/**
+ * A soak: the operator, a real Kubernetes API and the simulated cloud, each a process of its own, killed at random
+ * under load; then the judgement. tests-real/soak runs a short one.
+ *
+ * @module
+ */
+import { GROUP, PLURAL } from "../../src/api/constants.ts";
+import { type Random, seededRandom } from "../../src/core/random.ts";
+import { installCrd } from "../../tests-real/support/crd.ts";
+import { freshNamespace, type Kube, startKube } from "../../tests-real/support/kube.ts";
+import { freePorts } from "../../tests-real/support/process.ts";
+import { Chaos } from "./chaos.ts";
+import { type Figures, noFigures } from "./figures.ts";
+import { changes, unsettled } from "./oracles.ts";
+import { pause } from "./pause.ts";
+import { Part } from "./processes.ts";
+import { TcpProxy } from "./proxy.ts";
+import { Users } from "./users.ts";
+import { Witness } from "./witness.ts";
+
+/** What a soak is. */
+export interface SoakOptions {
+  readonly minutes: number;
+  readonly databases: number;
+  readonly seed: number;
+  /** What users do in a second. */
+  readonly rate: number;
+  readonly clientTokens: boolean;
+  /** Told what happens, with seconds since the start. */
+  readonly say: (line: string) => void;
+  /** Ends it early: everything is still ended, nothing is judged. */
+  readonly signal: AbortSignal;
+}
+
+/** What came out. */
+export interface SoakReport {
+  readonly violations: readonly string[];
+  readonly figures: Figures;
+  /** Seconds from the end of the faults until all was as the specs ask; undefined: not within the bound. */
+  readonly settledAfter: number | undefined;
+  readonly resources: number;
+  readonly databases: number;
+  readonly peakMiB: number;
+  readonly endMiB: number;
+  readonly warnings: number;
+}
+
+/** How long all may take to come right after the faults, in milliseconds: three of the longest backoffs. */
+const SETTLE_MS = 180_000;
+/** Poll period of the operator, in milliseconds: the shortest that it takes. */
+const POLL_MS = 10_000;
+/** Between two looks at the cloud's books, in milliseconds: less than a database lives. */
+const LOOK_MS = 400;
+const FOREIGN = 20;
+const SHOWN = 20;
+
+const CLOUD = [
+  ...["--latency=30ms", "--provision-time=2s", "--modify-time=1s", "--delete-time=1s", "--read-lag=2s"],
+  ...["--effect-bound=5s", "--lose-answers=0.05", "--late-effects=0.01", "--fail-before=0.02"],
+  "--fail-after=0.01",
+];
+const KEPT = [
+  "operator.log",
+  "cloud.log",
+  "kube-apiserver.log",
+  "etcd.log",
+  "audit.log",
+  "cloud.state",
+  "effects.log",
+];
+const NO_FAULTS = { loseAnswers: 0, lateEffects: 0, failBefore: 0, failAfter: 0 };
+
+/** Runs a soak to its end. */
+export async function runSoak(options: SoakOptions): Promise<SoakReport> {
+  const started = performance.now();
+  const told: SoakOptions = {
+    ...options,
+    say: (line) =>
+      options.say(`${((performance.now() - started) / 1_000).toFixed(1).padStart(6)} s  ${line}`),
+  };
+  const audit = await Deno.makeTempDir({ prefix: "externaldatabase-soak-audit-" });
+  await Deno.writeTextFile(`${audit}/policy.yaml`, AUDIT_POLICY);
+  const kube = await startKube({
+    apiServerArgs: [
+      ...[
+        `--audit-policy-file=${audit}/policy.yaml`,
+        "--audit-log-path=audit.log",
+        "--audit-log-maxsize=1000",
+      ],
+    ],
+  });
+  try {
+    await installCrd(kube);
+    return await new Soak(kube, told).run();
+  } finally {
+    await kube.stop();
+    await Deno.remove(audit, { recursive: true });
+  }
+}
+
+/** Every write of a resource with its body: who did what, when a violation is to be explained. */
+const AUDIT_POLICY = JSON.stringify({
+  apiVersion: "audit.k8s.io/v1",
+  kind: "Policy",
+  omitStages: ["RequestReceived"],
+  rules: [
+    {
+      level: "Request",
+      verbs: ["create", "patch", "update", "delete"],
+      resources: [{ group: GROUP, resources: [PLURAL, `${PLURAL}/status`] }],
+    },
+    { level: "None" },
+  ],
+});
+
+class Soak {
+  readonly #figures = noFigures();
+  readonly #violations: string[] = [];
+  readonly #random: Random;
+  readonly #proxy: TcpProxy;
+  readonly #cloud: Part;
+  readonly #operator: Part;
+  readonly #urls: { readonly cloud: string; readonly operator: string };
+  #endMiB = 0;
+
+  constructor(private readonly kube: Kube, private readonly options: SoakOptions) {
+    this.#random = seededRandom(options.seed);
+    const { dir } = kube;
+    const [cloudPort, operatorPort] = freePorts(2) as [number, number];
+    this.#urls = {
+      cloud: `http://127.0.0.1:${cloudPort}`,
+      operator: `http://127.0.0.1:${operatorPort}`,
+    };
+    this.#proxy = new TcpProxy(Number(new URL(kube.url).port));
+    const config = Deno.readTextFileSync(kube.kubeconfig)
+      .replace(kube.url, `https://127.0.0.1:${this.#proxy.port}`);
+    Deno.writeTextFileSync(`${dir}/proxied.kubeconfig`, config);
+    this.#cloud = new Part({
+      name: "cloud",
+      dir,
+      args: (starts) => [
+        ...["cloud", `--listen=127.0.0.1:${cloudPort}`, `--state=${dir}/cloud.state`],
+        ...[`--seed=${(options.seed + starts * 7_919) % 2 ** 32}`],
+        `--client-tokens=${options.clientTokens ? "yes" : "no"}`,
+        ...CLOUD,
+      ],
+      permissions: ["--allow-env", "--allow-read", `--allow-write=${dir}`, "--allow-net=127.0.0.1"],
+      ready: () => answers(`${this.#urls.cloud}/admin/settings`),
+    });
+    this.#operator = new Part({
+      name: "operator",
+      dir,
+      args: () => [
+        ...["start", "--provider=http", `--cloud-url=${this.#urls.cloud}`, "--log-level=info"],
+        ...[`--kubeconfig=${dir}/proxied.kubeconfig`, `--listen=127.0.0.1:${operatorPort}`],
+        ...[`--poll-interval=${POLL_MS}ms`, "--cache-ttl=10s", "--call-timeout=10s", "--no-leader-elect"],
+      ],
+      permissions: ["--allow-env", "--allow-read", "--allow-net=127.0.0.1"],
+      ready: () => answers(`${this.#urls.operator}/healthz`),
+    });
+  }
+
+  async run(): Promise<SoakReport> {
+    try {
+      return await this.#run();
+    } finally {
+      await this.#keepLogs();
+      await this.#operator.kill();
+      await this.#cloud.kill();
+      await this.#proxy.close();
+    }
+  }
+
+  async #run(): Promise<SoakReport> {
+    const { say, databases: count, minutes, rate, signal } = this.options;
+    const namespace = await freshNamespace(this.kube, "soak");
+    const users = new Users(this.kube, namespace, count, this.#random, this.#figures);
+    const witness = new Witness(this.#urls.cloud, {
+      figures: this.#figures,
+      asked: users.asked,
+      log: `${this.kube.dir}/effects.log`,
+      violation: this.#violation,
+    });
+    await this.#cloud.start();
+    await witness.addForeign(FOREIGN);
+    await this.#operator.start();
+    const chaos = new Chaos(
+      { kube: this.kube, operator: this.#operator, cloud: this.#cloud, proxy: this.#proxy, witness },
+      seededRandom(this.options.seed + 1),
+      this.#figures,
+      say,
+      (what) => this.#violation("rig", what),
+    );
+    const watched = new AbortController();
+    const watching = this.#watch(witness, chaos, watched.signal);
+    const faults = new AbortController();
+    const over = AbortSignal.any([faults.signal, signal]);
+    say(`${count} resources are created under faults`);
+    const load = (async () => {
+      await users.createAll(over);
+      await users.churn(rate, over);
+    })();
+    const chaosRun = chaos.run(over);
+    await pause(minutes * 60_000, signal);
+    faults.abort();
+    await Promise.all([load, chaosRun]);
+    say(`the faults are over: ${this.#figures.faults.total} of them`);
+    try {
+      return await this.#judge(users, witness);
+    } finally {
+      watched.abort();
+      await watching;
+    }
+  }
+
+  async #judge(users: Users, witness: Witness): Promise<SoakReport> {
+    const { say, signal } = this.options;
+    const begin = performance.now();
+    let settledAfter: number | undefined;
+    let calm = false;
+    let objects: Awaited<ReturnType<Users["list"]>> = [];
+    let problems: readonly string[] = [];
+    while (!signal.aborted && performance.now() - begin < SETTLE_MS) {
+      try {
+        if (!calm) {
+          await witness.configure(NO_FAULTS);
+          await users.resumeAll();
+          calm = await users.createAll(signal) === 0;
+        } // Names that were still going are made again once they are gone: a world of all names is the end.
+        else if (objects.length < this.options.databases) await users.createAll(signal);
+        objects = await users.list();
+        problems = unsettled(objects, await witness.databases(), (id) => witness.isForeign(id));
+        if (calm && problems.length === 0 && objects.length === this.options.databases) {
+          settledAfter = (performance.now() - begin) / 1_000;
+          break;
+        }
+      } catch (error) {
+        say(`looking again: ${error instanceof Error ? error.message : error}`);
+      }
+      await pause(1_000, signal);
+    }
+    if (settledAfter === undefined && !signal.aborted) {
+      for (const problem of problems.slice(0, SHOWN)) this.#violation("L1", problem);
+      if (problems.length > SHOWN) this.#violation("L1", `and ${problems.length - SHOWN} more`);
+    } else {
+      say(`all is as the specs ask, ${settledAfter?.toFixed(1)} s after the faults`);
+      await this.#silence(users, witness);
+    }
+    await this.#log();
+    return {
+      violations: this.#violations,
+      figures: this.#figures,
+      settledAfter,
+      resources: objects.length,
+      databases: (await witness.databases()).length - FOREIGN,
+      peakMiB: this.#operator.peakMiB,
+      endMiB: this.#endMiB,
+      warnings:
+        (await this.#operator.tail(Infinity)).split("\n").filter((l) => l.includes('"level":"warn"')).length,
+    };
+  }
+
+  /** S5: two poll periods in which nothing is written and nothing is changed. */
+  async #silence(users: Users, witness: Witness): Promise<void> {
+    const { say, signal } = this.options;
+    const before = await users.list();
+    const { mark } = await witness.mutationsSince(0);
+    await pause(2.2 * POLL_MS, signal);
+    if (signal.aborted) return;
+    for (const what of changes(before, await users.list()).slice(0, SHOWN)) this.#violation("S5", what);
+    for (const what of (await witness.mutationsSince(mark)).calls.slice(0, SHOWN)) {
+      this.#violation("S5", what);
+    }
+    this.#endMiB = this.#operator.measure();
+    say("two poll periods passed in silence");
+  }
+
+  /** Nothing crashed, whatever the outcome. */
+  async #log(): Promise<void> {
+    const log = await this.#operator.tail(Infinity);
+    const bad = log.split("\n").filter((line) =>
+      /ActorFailed|"level":"error"|Uncaught|unhandled/i.test(line)
+    );
+    for (const line of bad.slice(0, SHOWN)) this.#violation("crash", line.slice(0, 500));
+  }
+
+  /** Reads the cloud's books and the operator's health until the signal aborts. */
+  async #watch(witness: Witness, chaos: Chaos, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#operator.measure();
+      await witness.look().catch(() => {}); // it is being killed; the next look catches up
+      for (const [part, target] of [[this.#operator, "operator"], [this.#cloud, "cloud"]] as const) {
+        if (chaos.busy(target) || part.alive) continue;
+        this.#violation("crash", `the ${target} ended by itself: ${await part.tail(5)}`);
+        await part.start();
+      }
+      await pause(LOOK_MS, signal);
+    }
+  }
+
+  readonly #violation = (oracle: string, what: string): void => {
+    this.#violations.push(`${oracle}: ${what}`);
+    this.options.say(`VIOLATION ${oracle}: ${what}`);
+  };
+
+  async #keepLogs(): Promise<void> {
+    if (this.#violations.length === 0) return;
+    const kept = await Deno.makeTempDir({ prefix: "externaldatabase-soak-" });
+    for (const name of KEPT) {
+      await Deno.copyFile(`${this.kube.dir}/${name}`, `${kept}/${name}`).catch(() => {}); // never written
+    }
+    this.options.say(`the logs are kept in ${kept}`);
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  const answer = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+  await answer.body?.cancel();
+  return answer.ok;
+}
