@@ -20,7 +20,7 @@ import {
 /** The clouds that `--provider` knows. */
 export const PROVIDERS = ["simulated", "http", "postgres", "aws-rds"] as const;
 /** Those of {@linkcode PROVIDERS} that this build has. */
-const BUILT: readonly ProviderName[] = ["simulated", "http"];
+const BUILT: readonly ProviderName[] = ["simulated", "http", "postgres"];
 /** A value of `--provider`. */
 export type ProviderName = typeof PROVIDERS[number];
 
@@ -37,6 +37,8 @@ export interface StartOptions extends LogOptions {
   readonly cloudUrl?: string | undefined;
   /** File that holds the cloud's token; read again whenever the cloud refuses it. */
   readonly cloudTokenFile?: string | undefined;
+  /** File with the URLs of the `postgres` provider's servers, one a line; read again when it changes. */
+  readonly postgresUrlFile?: string | undefined;
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
   /** Namespaces to watch; empty: all. */
@@ -112,6 +114,11 @@ export const START_FLAGS: readonly Flag[] = [
     name: "cloud-token-file",
     value: "file",
     description: "file with the cloud's bearer token, re-read when it rotates",
+  },
+  {
+    name: "postgres-url-file",
+    value: "file",
+    description: "file with one postgres:// URL a line, the servers of --provider postgres",
   },
   {
     name: "kubeconfig",
@@ -269,7 +276,7 @@ export function toStartOptions(values: FlagValues, inPod: boolean): StartOptions
   }
   if (provider !== undefined && !BUILT.includes(provider)) {
     throw new Error(
-      `--provider ${provider} (or EDB_PROVIDER) is not in this build: Use ${BUILT.join(" or ")}`,
+      `--provider ${provider} (or EDB_PROVIDER) is not in this build: Use ${BUILT.join(", ")}`,
     );
   }
   if (provider === "http" && values["cloud-url"] === undefined) {
@@ -280,6 +287,17 @@ export function toStartOptions(values: FlagValues, inPod: boolean): StartOptions
       `--cloud-url goes with --provider http, not with ${provider ?? "simulated"}: leave one of them out`,
     );
   }
+  if (provider === "postgres" && values["postgres-url-file"] === undefined) {
+    throw new Error(
+      "--provider postgres needs --postgres-url-file (or EDB_POSTGRES_URL_FILE): a file with one URL a line",
+    );
+  }
+  if (provider !== "postgres" && values["postgres-url-file"] !== undefined) {
+    throw new Error(
+      `--postgres-url-file goes with --provider postgres, not with ${provider ?? "simulated"}: ` +
+        "leave one of them out",
+    );
+  }
   if ((values["shards"] as number) > 1) {
     throw new Error(`--shards ${values["shards"]} is not in this build yet: leave it out or set it to 1`);
   }
@@ -287,6 +305,7 @@ export function toStartOptions(values: FlagValues, inPod: boolean): StartOptions
     provider: provider ?? "simulated",
     cloudUrl: values["cloud-url"] as string | undefined,
     cloudTokenFile: values["cloud-token-file"] as string | undefined,
+    postgresUrlFile: values["postgres-url-file"] as string | undefined,
     kubeconfig: values["kubeconfig"] as string | undefined,
     context: values["context"] as string | undefined,
     namespaces: [...new Set((values["namespace"] ?? []) as string[])],

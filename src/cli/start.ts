@@ -28,6 +28,12 @@ export async function runStart(options: StartOptions, environment: HostEnvironme
       throw new Error("The file of --cloud-token-file cannot be used", { cause });
     });
   }
+  if (options.provider === "postgres" && options.postgresUrlFile !== undefined) {
+    const { readServersFile } = await import("../providers/postgres/servers.ts");
+    await readServersFile({ clock, urlFile: options.postgresUrlFile }).catch((cause: unknown) => {
+      throw new Error("The file of --postgres-url-file cannot be used", { cause });
+    });
+  }
   const identity = `${Deno.env.get("POD_NAME") || OPERATOR_NAME}_${crypto.randomUUID()}`;
   if (!options.leaderElect) {
     log.log(
@@ -40,6 +46,7 @@ export async function runStart(options: StartOptions, environment: HostEnvironme
     random,
     cloudUrl: options.cloudUrl,
     cloudTokenFile: options.cloudTokenFile,
+    postgresUrlFile: options.postgresUrlFile,
     timeoutMs: options.callTimeoutMs,
     caller: identity, // so that the cloud's log tells the leader from one that was replaced (H1)
   });

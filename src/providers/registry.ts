@@ -6,6 +6,7 @@
 import type { Clock } from "../core/clock.ts";
 import type { Random } from "../core/random.ts";
 import { createHttpProvider } from "./http.ts";
+import { createLazyProvider } from "./lazy.ts";
 import type { DatabaseProvider } from "./port.ts";
 import { SimulatedCloud } from "./simulated/cloud.ts";
 import { createSimulatedProvider } from "./simulated/provider.ts";
@@ -13,6 +14,9 @@ import type { Fetch } from "./transport.ts";
 
 /** The names that `--provider` takes. */
 export const PROVIDER_NAMES = ["simulated", "http", "postgres", "aws-rds"] as const;
+
+/** Those of {@linkcode PROVIDER_NAMES} that this build has. */
+const BUILT: readonly ProviderName[] = ["simulated", "http", "postgres"];
 
 /** One of {@linkcode PROVIDER_NAMES}. */
 export type ProviderName = typeof PROVIDER_NAMES[number];
@@ -25,6 +29,8 @@ export interface ProviderOptions {
   readonly cloudUrl?: string | undefined;
   /** `--cloud-token-file`, for `http`. */
   readonly cloudTokenFile?: string | undefined;
+  /** `--postgres-url-file`, for `postgres`. */
+  readonly postgresUrlFile?: string | undefined;
   /** Longest wait for an answer, in milliseconds. @default 30_000 */
   readonly timeoutMs?: number | undefined;
   /** For `http`. @default `createTransport()` */
@@ -55,12 +61,21 @@ export function createProvider(name: string, options: ProviderOptions): Database
         timeoutMs,
         caller,
       });
-    case "postgres":
+    case "postgres": {
+      const urlFile = options.postgresUrlFile;
+      if (urlFile === undefined) throw new Error("Choosing the provider: postgres needs --postgres-url-file");
+      return createLazyProvider("postgres", async () => {
+        const { createPostgresProvider } = await import("./postgres/provider.ts");
+        return createPostgresProvider({ clock, urlFile, timeoutMs });
+      });
+    }
     case "aws-rds":
-      throw new Error(`Choosing the provider: "${name}" is not in this build; there are simulated and http`);
+      throw new Error(
+        `Choosing the provider: "${name}" is not in this build; there are ${BUILT.join(", ")}`,
+      );
     default:
       throw new Error(
-        `Choosing the provider: there is no "${name}"; there are ${PROVIDER_NAMES.slice(0, 2).join(" and ")}`,
+        `Choosing the provider: there is no "${name}"; there are ${BUILT.join(", ")}`,
       );
   }
 }

@@ -41,6 +41,7 @@ Deno.test("start without flags has the documented defaults", async () => {
     provider: "simulated",
     cloudUrl: undefined,
     cloudTokenFile: undefined,
+    postgresUrlFile: undefined,
     kubeconfig: undefined,
     context: undefined,
     namespaces: [],
@@ -105,7 +106,6 @@ const BAD: readonly [string, string][] = [
   ["listen", "host:99999"],
   ["listen", "::1:80"],
   ["provider", "gcp"],
-  ["provider", "postgres"],
   ["provider", "aws-rds"],
   ["cloud-url", "ftp://x"],
   ["cloud-url", "cloud"],
@@ -149,6 +149,11 @@ Deno.test("unknown flags and commands are refused with the nearest that exists",
 Deno.test("flags that do not go together are refused", async () => {
   assertStringIncludes(await usage("start --provider http"), "needs --cloud-url (or EDB_CLOUD_URL)");
   assertStringIncludes(await usage("start --cloud-url http://x"), "--cloud-url goes with --provider http");
+  const postgres = "start --provider postgres";
+  assertStringIncludes(await usage(postgres), "needs --postgres-url-file (or EDB_POSTGRES_URL_FILE)");
+  assertStringIncludes(await usage("start --postgres-url-file x"), "goes with --provider postgres");
+  const { provider, postgresUrlFile } = await start("--provider postgres --postgres-url-file /etc/servers");
+  assertEquals([provider, postgresUrlFile], ["postgres", "/etc/servers"]);
 });
 
 Deno.test("credentials given to the wrong flag are not echoed", async () => {

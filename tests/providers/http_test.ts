@@ -224,8 +224,12 @@ Deno.test("providers are made by name; what is not in this build says so", async
   const simulated = createProvider("simulated", options);
   assertEquals((await options.clock.until(simulated.info(CALL))).account, "simulated");
   assertEquals(createProvider("http", { ...options, cloudUrl: "http://x" }).name, "http");
+  assertEquals(createProvider("postgres", { ...options, postgresUrlFile: "servers" }).name, "postgres");
   for (
-    const [name, text] of [["http", "--cloud-url"], ["aws-rds", "not in this build"], [
+    const [name, text] of [["http", "--cloud-url"], ["postgres", "--postgres-url-file"], [
+      "aws-rds",
+      "not in this build",
+    ], [
       "x",
       'there is no "x"',
     ]]

@@ -1,0 +1,48 @@
+/**
+ * One call of the port on its way: its signal, its fence, and whether anything that changes something was sent.
+ *
+ * @module
+ */
+import type { CallVerb } from "../classify.ts";
+
+/** State of one call. */
+export class Call {
+  #sent = false;
+  #fence: { readonly error: unknown } | undefined;
+
+  constructor(
+    readonly verb: CallVerb,
+    readonly signal: AbortSignal,
+    private readonly beforeSend?: (() => void) | undefined,
+  ) {}
+
+  /** Whether a mutating statement was handed to the driver: from then on a lost answer is an unknown outcome. */
+  get sent(): boolean {
+    return this.#sent;
+  }
+
+  /**
+   * To be called in the tick that hands over a mutating statement. Asks the fence (rule 21) before the first: the
+   * others follow on the same session, which the server ends when it hears nothing of it for some seconds.
+   */
+  send(): void {
+    if (this.#sent) return;
+    try {
+      this.beforeSend?.();
+    } catch (error) {
+      this.#fence = { error };
+      throw error;
+    }
+    this.#sent = true;
+  }
+
+  /** Nothing of it is there any more: what had been made was taken back. */
+  takenBack(): void {
+    this.#sent = false;
+  }
+
+  /** Whether `error` is what `beforeSend` threw. */
+  isFence(error: unknown): boolean {
+    return this.#fence !== undefined && this.#fence.error === error;
+  }
+}

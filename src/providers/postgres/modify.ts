@@ -1,0 +1,111 @@
+/**
+ * Changing: tags and the soft quota in the record; a version never.
+ *
+ * @module
+ */
+import { ACTIONS, printable } from "../classify.ts";
+import type { Database, ModifyRequest } from "../port.ts";
+import { ProviderError } from "../port.ts";
+import type { Call } from "./call.ts";
+import type { DatabaseId } from "./names.ts";
+import type { DatabaseRecord } from "./record.ts";
+import type { Found } from "./rows.ts";
+import type { Server } from "./servers.ts";
+import { LockedError } from "./session.ts";
+import { commentOnDatabase, commentOnRole } from "./statements.ts";
+import { satisfies, versionOf } from "./versions.ts";
+
+const ACTION = ACTIONS.modify;
+
+/** Applies a change; the first tags on a database that nobody manages adopt it. */
+export async function modify(
+  server: Server,
+  id: DatabaseId,
+  request: ModifyRequest,
+  call: Call,
+): Promise<Database> {
+  return await server.run(call, async (session) => {
+    const read = async () => {
+      const found = await server.read(call, session, id.name, id.server);
+      if (found === undefined) throw absent(id);
+      return found;
+    };
+    try {
+      await session.lock(id.name);
+    } catch (error) {
+      if (!(error instanceof LockedError)) throw error;
+      await read();
+      throw new ProviderError("busy", `${ACTION}: another session works on it`, { code: "InvalidState" });
+    }
+    const found = await read();
+    const record = changed(found, request, server.address.database);
+    if (record === undefined) return found.database;
+    const owned = found.row.role === true;
+    await session.mutate((owned ? commentOnRole : commentOnDatabase)(found.name, record));
+    return (await read()).database;
+  });
+}
+
+/** The record after the change; `undefined` when nothing of it changes. */
+function changed(
+  found: Found,
+  request: ModifyRequest,
+  maintenance: string,
+): DatabaseRecord | undefined {
+  const { database, row } = found;
+  const { version, sizeGb, tags = {} } = request;
+  if ((version !== undefined || sizeGb !== undefined) && database.state !== "Available") {
+    throw new ProviderError("busy", `${ACTION}: it is ${database.providerState}`, { code: "InvalidState" });
+  }
+  if (version !== undefined && !satisfies(versionOf(row.version), version)) {
+    throw new ProviderError(
+      "rejected",
+      `${ACTION}: its server has version ${database.version}, and a database does not move to "${
+        printable(version, 63)
+      }" by itself: ` +
+        "upgrade the server (pg_upgrade), or create another resource with that version and move the data",
+      { code: "VersionOfServer" },
+    );
+  }
+  const record = found.record ?? unmanaged(found, maintenance);
+  if (sizeGb !== undefined && (!Number.isInteger(sizeGb) || sizeGb < record.sizeGb)) {
+    throw new ProviderError(
+      "rejected",
+      `${ACTION}: sizeGb ${sizeGb} is less than ${record.sizeGb}; a size never shrinks`,
+      { code: "InvalidParameter" },
+    );
+  }
+  const next = new Map(Object.entries(record.tags));
+  for (const [key, value] of Object.entries(tags)) {
+    if (value === null) next.delete(key);
+    else next.set(key, value);
+  }
+  const after = { ...record, sizeGb: sizeGb ?? record.sizeGb, tags: Object.fromEntries(next) };
+  return JSON.stringify(after) === JSON.stringify(record) ? undefined : after;
+}
+
+/** The first record of a database that is adopted. */
+function unmanaged({ name, row, database }: Found, maintenance: string): DatabaseRecord {
+  if (name === maintenance) {
+    throw new ProviderError(
+      "rejected",
+      `${ACTION}: the operator itself is connected to "${printable(name)}"; it cannot be adopted`,
+      { code: "InvalidParameter" },
+    );
+  }
+  return {
+    name,
+    sizeGb: database.sizeGb,
+    tags: {},
+    createdAt: database.createdAt,
+    ready: true,
+    ...(row.database_comment === null ? {} : { previous: row.database_comment }),
+  };
+}
+
+/** The error for an id that the server does not have. */
+export function absent(id: DatabaseId, action = ACTION): ProviderError {
+  return new ProviderError("absent", `${action}: the server has no database "${printable(id.name)}"`, {
+    code: "NotFound",
+  });
+}
