@@ -9,6 +9,7 @@ import { ANNOTATION } from "../api/constants.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import { backoffMs } from "../core/backoff.ts";
 import type { Clock, TimerId } from "../core/clock.ts";
+import { equal } from "../core/equal.ts";
 import type { Random } from "../core/random.ts";
 import type { DatabaseInput, World } from "../statechart/context.ts";
 import type { DatabaseEvent } from "../statechart/events.ts";
@@ -148,7 +149,7 @@ export class Keeper {
   /** The list showed the database: news for the actor, or nothing new to a sleeping one. */
   listed(event: DatabaseEvent & { readonly type: "external.listed" }): void {
     const seen = this.#kept?.observation;
-    if (seen?.kind === "present" && event.duplicates.length === 0 && same(seen.database, event.database)) {
+    if (seen?.kind === "present" && event.duplicates.length === 0 && equal(seen.database, event.database)) {
       this.#kept = {
         ...this.#kept,
         observation: { ...seen, sentAt: event.sentAt },
@@ -266,9 +267,5 @@ function concerns(before: ExternalDatabase, after: ExternalDatabase): boolean {
     Object.values(ANNOTATION).some((a) =>
       before.metadata.annotations?.[a] !== after.metadata.annotations?.[a]
     ) ||
-    !same(before.status, after.status);
-}
-
-function same(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
+    !equal(before.status, after.status);
 }

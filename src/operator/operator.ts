@@ -19,7 +19,7 @@ import type { View } from "../statechart/view.ts";
 import { AbsenceLedger } from "./absences.ts";
 import { AccountWatch } from "./account.ts";
 import { fencedCluster } from "./fenced_cluster.ts";
-import { provideEffects } from "./effects/mod.ts";
+import { operatorMachine, type OperatorWorld } from "./effects/mod.ts";
 import { ProviderGateway } from "./gateway.ts";
 import type { KeeperEnv, Transition } from "./keeper.ts";
 import { Observer } from "./observer.ts";
@@ -143,8 +143,10 @@ export class Operator {
         onUnreadable: (error) => this.supervisor.onUnreadable(error),
       },
     });
-    this.supervisor = new Supervisor({
-      machine: provideEffects({
+    const world: OperatorWorld = {
+      view: (uid) => this.view(uid),
+      random,
+      env: {
         cluster,
         gateway: this.gateway,
         recorder: deps.recorder,
@@ -157,8 +159,11 @@ export class Operator {
         requestAccount: () => this.account.requestRefresh(),
         noteAbsent: (uid) => this.absences.absent(uid),
         notePresent: (uid) => this.absences.present(uid),
-      }),
-      world: { view: (uid) => this.view(uid), random },
+      },
+    };
+    this.supervisor = new Supervisor({
+      machine: operatorMachine,
+      world,
       clock,
       random,
       cluster,

@@ -17,6 +17,7 @@ import type {
   ObjectMeta,
 } from "../api/schema.ts";
 import type { Clock } from "../core/clock.ts";
+import { equal } from "../core/equal.ts";
 import { type CrdState, type JsonPatchOperation, KubeError } from "../kube/port.ts";
 
 /** One change of one object. */
@@ -237,7 +238,7 @@ export class KubeStore {
         status: 422,
       });
     }
-    const sameSpec = before.spec === after.spec || JSON.stringify(before.spec) === JSON.stringify(after.spec);
+    const sameSpec = equal(before.spec, after.spec);
     const next: ExternalDatabase = {
       ...after,
       metadata: {
@@ -247,7 +248,7 @@ export class KubeStore {
         resourceVersion: was.resourceVersion,
       },
     };
-    if (JSON.stringify(next) === JSON.stringify(before)) return before;
+    if (equal(next, before)) return before;
     if (was.deletionTimestamp !== undefined && !next.metadata.finalizers?.length) {
       this.#remove(next, before, by);
       return next;
@@ -290,10 +291,19 @@ function idOf({ namespace, name }: ObjectKey): string {
   return `${namespace}/${name}`;
 }
 
+/** A copy of plain data: a patch changes what it is given. */
+function copy<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(copy) as T;
+  const result: Record<string, unknown> = {};
+  for (const key in value) result[key] = copy(value[key]);
+  return result as T;
+}
+
 function apply(before: ExternalDatabase, operations: readonly JsonPatchOperation[]): ExternalDatabase {
-  const document = { ...structuredClone(before), status: structuredClone(before.status ?? {}) };
+  const document = { ...copy(before), status: copy(before.status ?? {}) };
   try {
-    return jsonpatch.applyPatch(document, structuredClone(operations) as never, true)
+    return jsonpatch.applyPatch(document, copy(operations) as never, true)
       .newDocument as ExternalDatabase;
   } catch (cause) {
     throw new KubeError("invalid", "the server rejected our request due to an error in our request", {

@@ -41,6 +41,7 @@ export interface DatabaseInput {
 export interface EffectInput {
   readonly knowledge: Knowledge;
   readonly decision: Decision;
+  readonly world: World;
   /** The knowledge as it is now, which may be newer than when the effect began (rule 14). */
   readonly latest: () => Knowledge;
 }

@@ -183,6 +183,7 @@ function working<E extends Effect>(effect: E) {
       input: ({ context, self }): EffectInput => ({
         knowledge: context.knowledge,
         decision: context.decision,
+        world: context.world,
         latest: () => (self.getSnapshot() as { context: DatabaseContext }).context.knowledge,
       }),
       onDone: { target: "deciding", actions: { type: "succeed", params: { effect } } },

@@ -5,6 +5,7 @@
  */
 import { ANNOTATION, TAG } from "../api/constants.ts";
 import type { Condition, ExternalDatabaseStatus } from "../api/schema.ts";
+import { equal } from "../core/equal.ts";
 import type { Decision, Verdict } from "./decision.ts";
 import { driftOf } from "./drift.ts";
 import { isRefreshDue, presentDatabase, specProblem } from "./facts.ts";
@@ -90,11 +91,13 @@ export function statusDiffers(before: ExternalDatabaseStatus | undefined, after:
 
 /** The fields of a status that say something else than the CR's, times apart, as text; empty when none does. */
 export function statusChange(before: ExternalDatabaseStatus | undefined, after: TimelessStatus): string {
-  const was: Readonly<Record<string, unknown>> = { ...timeless(before ?? {}) };
-  const is: Readonly<Record<string, unknown>> = { ...after };
-  return [...new Set([...Object.keys(was), ...Object.keys(is)])].toSorted()
-    .filter((field) => was[field] !== is[field] && canonical(was[field]) !== canonical(is[field]))
-    .map((field) => `${field}: ${canonical(is[field])}`).join("\n");
+  const was: Readonly<Record<string, unknown>> = timeless(before ?? {});
+  const is: Readonly<Record<string, unknown>> = after;
+  const changed: string[] = [];
+  for (const field in is) if (!equal(was[field], is[field])) changed.push(field);
+  for (const field in was) if (!(field in is) && was[field] !== undefined) changed.push(field);
+  if (changed.length === 0) return "";
+  return changed.sort().map((field) => `${field}: ${canonical(is[field])}`).join("\n");
 }
 
 function timeless(status: ExternalDatabaseStatus): TimelessStatus {

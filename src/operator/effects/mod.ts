@@ -16,6 +16,7 @@ import { modify } from "./modify.ts";
 import { confirm, lookup, observe } from "./reads.ts";
 import { discard, remove } from "./remove.ts";
 import { retain } from "./retain.ts";
+import type { World } from "../../statechart/context.ts";
 import { finalize, record, reincarnate, release, report } from "./writes.ts";
 
 const FUNCTIONS: Record<Effect, EffectFunction> = {
@@ -35,16 +36,21 @@ const FUNCTIONS: Record<Effect, EffectFunction> = {
   retain,
 };
 
-/** The machine with its effects; made once and shared by all actors. */
-export function provideEffects(env: EffectEnv): DatabaseMachine {
-  const actors = Object.fromEntries(EFFECTS.map((effect) => [
-    effect,
-    fromPromise<Learned, EffectInput>(({ input, signal }) => measured(env, effect, input, signal)),
-  ]));
-  return databaseMachine.provide({
-    actors: actors as Parameters<DatabaseMachine["provide"]>[0]["actors"] & object,
-  });
+/** The world of an actor that runs {@linkcode operatorMachine}. */
+export interface OperatorWorld extends World {
+  /** What its effects work with. */
+  readonly env: EffectEnv;
 }
+
+/** The machine with its effects, shared by all actors: making one costs milliseconds, so what differs comes with an actor's world. */
+export const operatorMachine: DatabaseMachine = databaseMachine.provide({
+  actors: Object.fromEntries(EFFECTS.map((effect) => [
+    effect,
+    fromPromise<Learned, EffectInput>(({ input, signal }) =>
+      measured((input.world as OperatorWorld).env, effect, input, signal)
+    ),
+  ])) as Parameters<DatabaseMachine["provide"]>[0]["actors"] & object,
+});
 
 async function measured(
   env: EffectEnv,
