@@ -119,16 +119,20 @@ export async function backgroundPid(dir: string, name: string): Promise<number |
   }
 }
 
-/** True while a process runs; a dead one that nobody has reaped yet counts as ended. */
+/**
+ * True while a process runs; a dead one that nobody has reaped yet counts as ended, once the last of its threads is
+ * gone too: until then it holds its ports.
+ */
 export async function alive(pid: number): Promise<boolean> {
   const probe = await run("sh", [
     "-c",
-    'kill -0 "$1" 2> /dev/null || exit 1; cat "/proc/$1/stat" 2> /dev/null || true',
+    'kill -0 "$1" 2> /dev/null || exit 1; ls "/proc/$1/task" 2> /dev/null | wc -l; cat "/proc/$1/stat" 2> /dev/null || true',
     "sh",
     `${pid}`,
   ]);
   if (probe.code !== 0) return false;
-  return !/^\d+ \(.*\) [ZX] /s.test(probe.stdout);
+  const [, threads, dead] = /^\s*(\d+)\s+\d+ \(.*\) ([ZX])? ?/s.exec(probe.stdout) ?? [];
+  return dead === undefined || Number(threads) > 1;
 }
 
 /** Ends a background process and waits until it is gone: the given signal, then SIGKILL after 10 s. */

@@ -164,13 +164,16 @@ export class Chaos {
     this.say(fault.name);
     this.#busy.add(fault.target);
     const done = fault.strike(this.targets, this)
-      .catch((error: unknown) =>
-        this.failed(`${fault.name}: ${error instanceof Error ? error.message : error}`)
-      )
+      .catch((error: unknown) => this.failed(`${fault.name}: ${wordsOf(error)}`))
       .finally(() => {
         this.#busy.delete(fault.target);
         this.#open.delete(done);
       });
     this.#open.add(done);
   }
+}
+
+function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : `${error.message} (${wordsOf(error.cause)})`;
 }

@@ -12,7 +12,8 @@ import { endBackground, startBackground } from "../../tests-real/support/process
 /** Whether a process runs; a dead one that nobody has reaped does not. */
 export function runs(pid: number): boolean {
   try {
-    return !/^\d+ \(.*\) [ZX] /s.test(Deno.readTextFileSync(`/proc/${pid}/stat`));
+    if (!/^\d+ \(.*\) [ZX] /s.test(Deno.readTextFileSync(`/proc/${pid}/stat`))) return true;
+    return [...Deno.readDirSync(`/proc/${pid}/task`)].length > 1; // its last threads still hold its ports
   } catch {
     return false; // it has no entry any more
   }
