@@ -159,6 +159,7 @@ export class Scheduler {
 
   #setWaiting(n: number): void {
     this.#waiting = n;
+    if (n === 0) this.#sleepOn(); // nobody waits any more
     this.#onDepth(n);
   }
 
@@ -191,11 +192,16 @@ export class Scheduler {
   }
 
   #wakeIn(ms: number): void {
-    if (this.#timer !== undefined) this.#clock.clearTimeout(this.#timer);
+    this.#sleepOn();
     this.#timer = this.#clock.setTimeout(() => {
       this.#timer = undefined;
       this.#pump();
     }, Math.ceil(ms));
+  }
+
+  #sleepOn(): void {
+    if (this.#timer !== undefined) this.#clock.clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   #next(): Job | undefined {

@@ -233,3 +233,15 @@ Deno.test("A call that throws before it returns a promise rejects and gives its 
   );
   assertEquals(scheduler.running, 0);
 });
+
+Deno.test("Seed 303: no timer is left when the last call that waited for a pause to end is cancelled", async () => {
+  const { clock, scheduler, add } = busy(0);
+  scheduler.pause(60_000);
+  const abort = new AbortController();
+  const waiting = add("poll", abort.signal);
+  await settle();
+  assertEquals(clock.pending, 1);
+  abort.abort(new Error("cancelled"));
+  await assertRejects(() => waiting, Error, "cancelled");
+  assertEquals(clock.pending, 0);
+});
