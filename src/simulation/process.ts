@@ -190,7 +190,7 @@ export class SimulatedProcess {
 
   /** Ends as SIGTERM does. */
   stop(): void {
-    if (!this.#dead) this.#abort.abort(new Error("SIGTERM"));
+    this.clock.resume(() => this.#abort.abort(new Error("SIGTERM"))); // one that is frozen hears of it when it wakes
   }
 
   /** Passes one call on, unless the process is dead or dies of it. */

@@ -132,7 +132,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     },
     stopped: (p) => {
       // A request for the lease that is under way then ends by its own deadline.
-      const timers = p.clock.pending - (plan.lease ?? plan.replicas === 2 ? 1 : 0);
+      const timers = Math.max(0, p.clock.pending - (plan.lease ?? plan.replicas === 2 ? 1 : 0));
       if (timers > 0 || p.openCalls > 0) {
         fail("wait", `${p.name} has ended with ${timers} timers and ${p.openCalls} calls left`);
       }
@@ -148,7 +148,12 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
   world = new World(plan, observer, options);
   safety = new Safety(world, fail, coverage, (effect, before) => strikes.effect(effect, before));
   const judged = safety;
-  honesty = new Honesty(world, fail, (id) => judged.wasTouched(id, 2 * plan.pollMs));
+  honesty = new Honesty(
+    world,
+    fail,
+    (id) => judged.wasTouched(id, 2 * plan.pollMs),
+    (uid) => judged.isTainted(uid, "restored"),
+  );
   world.store.listen((c) => {
     strikes.changed(c.before, c.object);
     if (!trace.on) return;

@@ -32,6 +32,7 @@ export async function runJobs(
     return;
   }
   const alive: Worker[] = [];
+  const deadlines = new Set<ReturnType<typeof setTimeout>>();
   let next = 0;
   const one = () =>
     new Promise<void>((resolve, reject) => {
@@ -41,11 +42,16 @@ export async function runJobs(
       let job: Job | undefined;
       const fail = (why: string) =>
         reject(new Error(`A worker died${job === undefined ? "" : ` at ${nameOf(job)}`}: ${why}`));
-      const feed = () => {
+      const forget = () => {
         clearTimeout(deadline);
+        if (deadline !== undefined) deadlines.delete(deadline);
+      };
+      const feed = () => {
+        forget();
         job = jobs[next++];
         if (job === undefined) return resolve();
         deadline = setTimeout(() => fail(`no answer within ${deadlineMs / 1_000} s`), deadlineMs);
+        deadlines.add(deadline);
         worker.postMessage(job);
       };
       worker.onmessage = ({ data }: MessageEvent<Batch>) => {
@@ -54,7 +60,6 @@ export async function runJobs(
       };
       worker.onerror = (event) => {
         event.preventDefault();
-        clearTimeout(deadline);
         fail(event.message);
       };
       worker.onmessageerror = () => fail("its answer could not be read");
@@ -64,5 +69,6 @@ export async function runJobs(
     await Promise.all(Array.from({ length: Math.min(workers, Math.max(1, jobs.length)) }, one));
   } finally {
     for (const worker of alive) worker.terminate();
+    for (const deadline of deadlines) clearTimeout(deadline);
   }
 }
