@@ -38,12 +38,11 @@ export class SimulatedLease {
   }
 
   #store(write: LeaseWrite): LeaseRecord {
-    const time = (ms: number) => new Date(ms).toISOString();
     return this.#record = {
       ...write,
       resourceVersion: String(++this.#rv),
-      acquireTime: time(write.acquireTime),
-      renewTime: time(write.renewTime),
+      acquireTime: String(write.acquireTime),
+      renewTime: String(write.renewTime),
     };
   }
 }

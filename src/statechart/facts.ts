@@ -22,15 +22,16 @@ export function specOf(object: ExternalDatabase): Partial<ExternalDatabaseSpec> 
   return (object.spec as ExternalDatabaseSpec | undefined | null) ?? {};
 }
 
-const problems = new WeakMap<ExternalDatabase, { readonly message: string | undefined }>();
+const problems = new WeakMap<object, { readonly message: string | undefined }>();
 
-/** What is wrong with a stored spec, or `undefined`; remembered per object. */
+/** What is wrong with a stored spec, or `undefined`; remembered per spec. */
 export function specProblem(object: ExternalDatabase): string | undefined {
-  let known = problems.get(object);
+  const key = typeof object.spec === "object" && object.spec !== null ? object.spec : object;
+  let known = problems.get(key);
   if (known === undefined) {
     const result = validateSpec(object.spec);
     known = { message: result.ok ? undefined : result.message };
-    problems.set(object, known);
+    problems.set(key, known);
   }
   return known.message;
 }
