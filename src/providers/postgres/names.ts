@@ -56,7 +56,7 @@ export function formatId({ server, name }: DatabaseId): string {
 
 /** The parts of an id, or `undefined` where it cannot be one of ours: each database has one spelling only. */
 export function parseId(id: string): DatabaseId | undefined {
-  const match = /^([A-Za-z0-9._-]{1,64})\/([\x21-\x7e]{1,189})$/.exec(id);
+  const match = /^(\d{15,20})\/([\x21-\x7e]{1,189})$/.exec(id);
   if (match === null) return undefined;
   let name: string;
   try {

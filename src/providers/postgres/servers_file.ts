@@ -57,8 +57,8 @@ function parseLine(text: string, line: number): ServerAddress {
   const mode = url.searchParams.get("sslmode") ?? "disable";
   if (!TLS_MODES.includes(mode)) throw wrong(`sslmode is not one of ${TLS_MODES.join(", ")}`);
   const identity = url.searchParams.get("identity") ?? undefined;
-  if (identity !== undefined && !/^[A-Za-z0-9._-]{1,64}$/.test(identity)) {
-    throw wrong("identity is not 1 to 64 letters, digits, dots, dashes and underscores");
+  if (identity !== undefined && !/^\d{15,20}$/.test(identity)) {
+    throw wrong("identity is not a system identifier: 15 to 20 digits");
   }
   const decode = (part: string, what: string) => {
     try {

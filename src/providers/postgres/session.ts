@@ -21,7 +21,7 @@ const POOL_IDLE_MS = 4_000;
 /** Longest wait for a connection, in milliseconds. */
 const CONNECT_MS = 10_000;
 /** Connections to one server at most. */
-export const MAX_CONNECTIONS = 5;
+export const MAX_CONNECTIONS = 8;
 
 /** First half of the key of our advisory locks ("EDB" and a format); the second is the hash of the name. */
 export const LOCK_CLASS = 0x45444201;

@@ -351,18 +351,23 @@ export function providerContract(name: string, make: () => Promise<ContractStage
   test("says unknown of a mutation that is given up, retryable of a read", async (stage) => {
     const { provider } = stage;
     const { id } = await created(provider);
+    const other = await created(provider); // two changes of one database need not go side by side
+    const before = stage.mutations();
     stage.slow(5_000);
     const abort = new AbortController();
     const call = { signal: abort.signal };
     const all = Promise.all([
       classOf(provider.create(request(), call)),
       classOf(provider.modify(id, { sizeGb: 99 }, call)),
-      classOf(provider.delete(id, call)),
+      classOf(provider.delete(other.id, call)),
       classOf(provider.get(id, call)),
       classOf(provider.list({ ...call, tags: {} })),
       classOf(provider.info(call)),
     ]);
-    await new Promise((resolve) => setTimeout(resolve, 50)); // so that they are on their way
+    await eventually(
+      "the mutations to be on their way",
+      () => Promise.resolve(stage.mutations() >= before + 3 || undefined),
+    );
     abort.abort();
     assertEquals(await all, ["unknown", "unknown", "unknown", "retryable", "retryable", "retryable"]);
   });
