@@ -11,7 +11,10 @@ import type { ExternalDatabase, ExternalDatabaseStatus } from "../api/schema.ts"
 import type { JsonPatchOperation } from "./port.ts";
 
 /** What identifies an object and its version: an {@linkcode ExternalDatabase}'s metadata. */
-type Metadata = Pick<ExternalDatabase["metadata"], "uid" | "resourceVersion" | "finalizers">;
+type Metadata = Pick<
+  ExternalDatabase["metadata"],
+  "uid" | "resourceVersion" | "finalizers" | "deletionTimestamp"
+>;
 
 /** The test that every patch begins with. */
 export function testUid(uid: string): JsonPatchOperation {
@@ -43,7 +46,16 @@ export function removeFinalizer(metadata: Metadata, finalizer = FINALIZER): Json
   const index = (metadata.finalizers ?? []).indexOf(finalizer);
   if (index < 0) return undefined;
   const path = `/metadata/finalizers/${index}`;
-  return [testUid(metadata.uid), { op: "test", path, value: finalizer }, { op: "remove", path }];
+  const { deletionTimestamp } = metadata;
+  return [
+    testUid(metadata.uid),
+    // A restored cluster may show it alive again (S4).
+    ...(deletionTimestamp === undefined
+      ? []
+      : [{ op: "test" as const, path: "/metadata/deletionTimestamp", value: deletionTimestamp }]),
+    { op: "test", path, value: finalizer },
+    { op: "remove", path },
+  ];
 }
 
 /** Fields of status to be set; `undefined` removes a field. */

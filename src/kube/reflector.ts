@@ -1,8 +1,8 @@
 /**
  * Keeps a copy of all ExternalDatabases in step with the API server, and tells a handler what changed.
  *
- * Promised: every object that is there is delivered, in order, never one older than what is known of its UID; every
- * object that goes is told, also where its deletion was missed (a relist is compared with what is known); the same name
+ * Promised: every object that is there is delivered, in order, never one older than what is known of its UID, unless
+ * the cluster itself went back in time (`rewind.ts`); every object that goes is told, also where its deletion was missed (a relist is compared with what is known); the same name
  * under a new UID is first the end of the old, then the new (W7); `run` goes on whatever the server does, backing off
  * with jitter, and ends when its signal aborts, with no request left open (W5).
  *
@@ -22,8 +22,11 @@ import { ReflectorStore } from "./reflector_store.ts";
 
 /** Who is told. What a handler throws is logged and changes nothing. */
 export interface ReflectorHandler {
-  /** An object is new or changed. */
-  onUpsert(object: ExternalDatabase): void;
+  /**
+   * An object is new or changed. `lost` is there when the cluster went back in time: the resourceVersion of the newer
+   * copy that was held and is no more (`rewind.ts`).
+   */
+  onUpsert(object: ExternalDatabase, lost?: string): void;
   /** An object is gone from the cluster; this is the last that was seen of it. */
   onGone(lastKnown: ExternalDatabase): void;
   /** All namespaces are listed: at first, and again after the resource could not be read (CRD missing, forbidden). */
@@ -40,6 +43,8 @@ export interface ReflectorOptions extends Partial<ReflectorTimes> {
   /** @default all, in one watch */
   readonly namespaces?: readonly string[] | undefined;
   readonly handler: ReflectorHandler;
+  /** The newest copy of a UID that the handler holds, such as the answer of its own write. @default none */
+  readonly held?: (uid: string) => ExternalDatabase | undefined;
   /** Objects a page. @default 500 */
   readonly pageSize?: number;
 }
@@ -82,8 +87,10 @@ export class Reflector {
           backoffCapMs: options.backoffCapMs ?? 30_000,
           healthyMs: options.healthyMs ?? 120_000,
           staleListMs: options.staleListMs ?? 60_000,
+          relistMs: options.relistMs ?? 1_800_000,
         },
-        onUpsert: (object) => told("a changed object", () => handler.onUpsert(object)),
+        held: options.held,
+        onUpsert: (object, lost) => told("a changed object", () => handler.onUpsert(object, lost)),
         onGone: (object) => told("a deleted object", () => handler.onGone(object)),
         onReadiness: () => this.#readiness(told),
       })
@@ -93,6 +100,11 @@ export class Reflector {
   /** Runs until `signal` aborts; then resolves. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#loops.map((loop) => loop.run(signal)));
+  }
+
+  /** Lists everything again: what was read elsewhere says that the cluster went back in time. */
+  relist(): void {
+    for (const loop of this.#loops) loop.relist();
   }
 
   /** All namespaces are listed and readable. A connection that broke leaves it true: see {@linkcode lastContact}. */

@@ -9,13 +9,14 @@
  *
  * @module
  */
-import type { ExternalDatabase } from "../api/schema.ts";
 import { backoffMs } from "../core/backoff.ts";
 import { MAX_TIMER_MS } from "../core/clock.ts";
 import { sleep } from "../core/wait.ts";
 import { KubeError, type WatchEvent } from "./port.ts";
 import { type LoopOptions, reasonOf, SilentWatchError } from "./reflector_parts.ts";
 import { isOlder } from "./reflector_store.ts";
+import { type ReflectorList, ReflectorScope } from "./reflector_scope.ts";
+import { ListAge } from "./rewind.ts";
 
 /** A watch that ended sooner than this after it was opened counts as failed, or a server that ends each at once would be asked without end. */
 const SHORT_WATCH_MS = 1_000;
@@ -32,7 +33,11 @@ export class ReflectorLoop {
   #bookmarksSeen = false;
   #muteWatches = 0;
   #expiredLists = 0;
-  #staleSince: number | undefined;
+  #listedAt = Number.NEGATIVE_INFINITY;
+  readonly #scope: ReflectorScope;
+  readonly #age: ListAge;
+  /** Ends the open watch, so that a list comes next. */
+  #cut: (() => void) | undefined;
   synced = false;
   lastContact: number;
   lastAttempt: number;
@@ -41,12 +46,29 @@ export class ReflectorLoop {
   constructor(options: LoopOptions) {
     this.#o = options;
     this.lastContact = this.lastAttempt = options.clock.monotonic();
+    const { cluster, clock, log, times } = options;
+    this.#scope = new ReflectorScope(options);
+    this.#age = new ListAge({
+      cluster,
+      log,
+      now: () => clock.monotonic(),
+      refuseMs: times.staleListMs,
+      held: () => this.#scope.held(),
+    });
+  }
+
+  /** Lists as soon as it can: what was read elsewhere says that the cluster went back in time. */
+  relist(): void {
+    this.#relist();
+    this.#cut?.();
   }
 
   /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.lastAttempt = this.#o.clock.monotonic();
+      // A restored cluster may catch up with the version of a watch before it is asked: then only a list can tell.
+      if (this.lastAttempt - this.#listedAt >= this.#o.times.relistMs) this.#relist();
       try {
         if (this.#resourceVersion === undefined) this.#resourceVersion = await this.#list(signal);
         else await this.#watch(this.#resourceVersion, signal);
@@ -58,11 +80,10 @@ export class ReflectorLoop {
   }
 
   async #list(signal: AbortSignal): Promise<string> {
-    const { cluster, namespace, pageSize, store } = this.#o;
-    const seen = new Set<string>();
+    const { cluster, clock, namespace, pageSize } = this.#o;
+    let list: ReflectorList | undefined;
     let resourceVersion = "";
     let continueToken: string | undefined;
-    let force = false;
     do {
       const page = await cluster.list({
         namespace,
@@ -72,28 +93,24 @@ export class ReflectorLoop {
         signal,
       });
       signal.throwIfAborted();
-      if (!continueToken) {
-        force = this.#checkAge(page.resourceVersion);
+      if (list === undefined) {
+        const rewound = await this.#age.check(page.resourceVersion, this.#newest, signal);
         resourceVersion = page.resourceVersion; // a watch goes on from where the list began
+        list = this.#scope.begin(resourceVersion, rewound);
       }
-      for (const object of page.items) {
-        seen.add(object.metadata.uid);
-        this.#take(object, force);
-      }
+      for (const object of page.items) list.take(object);
       continueToken = page.continueToken;
       this.#contact();
     } while (continueToken);
-    for (const object of [...store.objects()]) {
-      if (namespace !== undefined && object.metadata.namespace !== namespace) continue;
-      if (!seen.has(object.metadata.uid)) this.#gone(object);
-    }
+    const count = await list.end(signal);
     this.#expiredLists = 0;
-    this.#staleSince = undefined;
-    if (force || !isOlder(resourceVersion, this.#newest)) this.#newest = resourceVersion;
+    this.#age.reset();
+    this.#newest = resourceVersion;
+    this.#listedAt = clock.monotonic();
     this.#ready();
     this.#o.log.log("info", "Listed the custom resources", {
       namespace: namespace ?? "*",
-      count: seen.size,
+      count,
       resourceVersion,
     });
     return resourceVersion;
@@ -104,6 +121,11 @@ export class ReflectorLoop {
     const own = new AbortController();
     const onAbort = () => own.abort(signal.reason);
     signal.addEventListener("abort", onAbort, { once: true });
+    let cut = false;
+    this.#cut = () => {
+      cut = true;
+      own.abort(new Error("The cluster is listed anew"));
+    };
     const openedAt = clock.monotonic();
     const events = cluster.watch({
       namespace,
@@ -119,7 +141,7 @@ export class ReflectorLoop {
     try {
       for (;;) {
         const next = await this.#next(events, own);
-        if (signal.aborted) return;
+        if (signal.aborted || cut) return;
         if (next.done) break;
         spoke = true;
         this.#muteWatches = 0;
@@ -128,6 +150,7 @@ export class ReflectorLoop {
         this.#event(next.value);
       }
     } catch (error) {
+      if (cut) return;
       if (error instanceof SilentWatchError) {
         this.#muteWatches = spoke ? 0 : this.#muteWatches + 1;
         // A watch from a version that a restored cluster has not reached yet is silent for ever: list.
@@ -135,6 +158,7 @@ export class ReflectorLoop {
       }
       throw error;
     } finally {
+      this.#cut = undefined;
       own.abort(); // also closes a watch that is not at its end; `return` would wait for a pending `next`
       signal.removeEventListener("abort", onAbort);
     }
@@ -176,52 +200,20 @@ export class ReflectorLoop {
       this.#advance(event.resourceVersion);
       return;
     }
+    const { uid, resourceVersion } = event.object.metadata;
     if (event.type === "DELETED") {
-      const known = this.#o.store.get(event.object.metadata.uid);
+      const known = this.#o.store.get(uid);
       if (known) {
-        const older = isOlder(event.object.metadata.resourceVersion, known.metadata.resourceVersion);
-        this.#gone(older ? known : event.object);
+        this.#scope.gone(isOlder(resourceVersion, known.metadata.resourceVersion) ? known : event.object);
       }
-    } else this.#take(event.object, false);
-    this.#advance(event.object.metadata.resourceVersion);
-  }
-
-  #take(object: ExternalDatabase, force: boolean): void {
-    const change = this.#o.store.put(object, force);
-    if (change.kind !== "upsert") return;
-    if (change.replaced) this.#o.onGone(change.replaced); // W7
-    this.#o.onUpsert(object);
-  }
-
-  #gone(last: ExternalDatabase): void {
-    if (this.#o.store.remove(last.metadata.uid)) this.#o.onGone(last);
+    } else this.#scope.take(event.object);
+    this.#advance(resourceVersion);
   }
 
   #advance(resourceVersion: string): void {
     if (this.#resourceVersion !== undefined && isOlder(resourceVersion, this.#resourceVersion)) return; // a replay
     this.#resourceVersion = resourceVersion;
     if (!isOlder(resourceVersion, this.#newest)) this.#newest = resourceVersion;
-  }
-
-  /**
-   * A list older than what was seen comes from a lagging server, and would undo what is known: refuse it. When that
-   * lasts, the cluster was restored from a backup, and the list is the truth: true means take it whatever its age.
-   */
-  #checkAge(resourceVersion: string): boolean {
-    if (!isOlder(resourceVersion, this.#newest)) return false;
-    const now = this.#o.clock.monotonic();
-    this.#staleSince ??= now;
-    if (now - this.#staleSince >= this.#o.times.staleListMs) {
-      this.#o.log.log("warn", "The cluster went back in time: was it restored from a backup", {
-        seen: this.#newest,
-        listed: resourceVersion,
-      });
-      return true;
-    }
-    throw new KubeError(
-      "unavailable",
-      `Listing: the API server answered with version ${resourceVersion}, older than ${this.#newest}, which was seen`,
-    );
   }
 
   #relist(): void {

@@ -26,8 +26,10 @@ export interface ReflectorTimes {
   readonly backoffCapMs: number;
   /** Contact without a failure for this long resets the back-off. @default 120_000 */
   readonly healthyMs: number;
-  /** A list older than what was seen is refused for this long; then the cluster was restored from a backup. @default 60_000 */
+  /** A list older than what was seen, which no read proves old or new, is refused for this long. @default 60_000 */
   readonly staleListMs: number;
+  /** A list is at most this old when a watch is opened. @default 1_800_000 */
+  readonly relistMs: number;
 }
 
 /** What a loop takes from its reflector. */
@@ -41,7 +43,9 @@ export interface LoopOptions {
   readonly namespace: string | undefined;
   readonly pageSize: number;
   readonly times: ReflectorTimes;
-  onUpsert(object: ExternalDatabase): void;
+  /** The newest copy of a UID that whoever is told holds, such as the answer of its own write. */
+  readonly held: ((uid: string) => ExternalDatabase | undefined) | undefined;
+  onUpsert(object: ExternalDatabase, lost?: string): void;
   onGone(object: ExternalDatabase): void;
   onReadiness(): void;
 }

@@ -43,7 +43,7 @@ export class ReflectorStore {
   put(object: ExternalDatabase, force = false): Change {
     const { uid, resourceVersion } = object.metadata;
     const known = this.#objects.get(uid);
-    if (known?.metadata.resourceVersion === resourceVersion) return { kind: "same" };
+    if (!force && known?.metadata.resourceVersion === resourceVersion) return { kind: "same" };
     const holder = known ?? this.find(object.metadata);
     if (holder && !force && isOlder(resourceVersion, holder.metadata.resourceVersion)) {
       return { kind: "stale" };

@@ -9,7 +9,12 @@ import type { Clock, TimerId } from "../core/clock.ts";
 
 /** What waits for one UID. */
 export type Delivery =
-  | { readonly kind: "upsert"; readonly object: ExternalDatabase }
+  | {
+    readonly kind: "upsert";
+    readonly object: ExternalDatabase;
+    /** The cluster went back in time: the resourceVersion of the newer copy that is no more. */
+    readonly lost?: string | undefined;
+  }
   | { readonly kind: "gone"; readonly object: ExternalDatabase };
 
 /** Objects handed on before the event loop gets its turn. */
@@ -36,7 +41,13 @@ export class Inbox {
   /** Queues a delivery; one that waits for the same UID is replaced. */
   push(delivery: Delivery): void {
     if (this.#closed) return;
-    this.#waiting.set(delivery.object.metadata.uid, delivery);
+    const { uid } = delivery.object.metadata;
+    const before = this.#waiting.get(uid);
+    // What comes after the news that the cluster went back does not take that news away.
+    const lost = before?.kind === "upsert" && delivery.kind === "upsert" && delivery.lost === undefined
+      ? before.lost
+      : undefined;
+    this.#waiting.set(uid, lost === undefined ? delivery : { ...delivery, lost } as Delivery);
     this.#timer ??= this.clock.setTimeout(() => this.#drain(), 0);
   }
 

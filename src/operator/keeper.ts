@@ -15,7 +15,7 @@ import type { DatabaseInput, World } from "../statechart/context.ts";
 import type { DatabaseEvent } from "../statechart/events.ts";
 import { specOf } from "../statechart/facts.ts";
 import { hasFinalizer } from "../statechart/knowledge.ts";
-import { isOlder } from "../statechart/learn.ts";
+import { isOlder, isOlderVersion } from "../statechart/learn.ts";
 import type { DatabaseMachine } from "../statechart/machine.ts";
 import type { TopState } from "../statechart/vocabulary.ts";
 
@@ -77,14 +77,21 @@ export class Keeper {
   #lastEvent = "start";
   #settling = false;
 
-  constructor(private readonly env: KeeperEnv, object: ExternalDatabase) {
+  /** `back`: the CR was gone, or is older than one that was known, so that its past is not what it seems. */
+  constructor(private readonly env: KeeperEnv, object: ExternalDatabase, back = false) {
     this.#object = object;
     this.#since = env.clock.monotonic();
+    if (back) this.#left = this.#unsure();
   }
 
   /** The newest copy of the CR. */
   get object(): ExternalDatabase {
     return this.#object;
+  }
+  /** The newest copy of the CR that the actor holds: its own writes may be newer than what a watch has told. */
+  get newest(): ExternalDatabase {
+    const held = this.snapshot?.context?.knowledge.object;
+    return held !== undefined && isOlder(this.#object, held) ? held : this.#object;
   }
   /** The actor's snapshot, while one runs. */
   get snapshot(): DatabaseSnapshot | undefined {
@@ -129,9 +136,17 @@ export class Keeper {
     actor.start();
   }
 
-  /** Tells the actor of a newer copy of the CR. */
-  upsert(object: ExternalDatabase): void {
+  /** Tells the actor of a newer copy of the CR, or of one that stands for a newer one that is `lost` (rewind.ts). */
+  upsert(object: ExternalDatabase, lost?: string): void {
+    if (lost !== undefined && !isOlderVersion(this.newest.metadata.resourceVersion, lost)) {
+      return this.#rewind(object, lost);
+    }
     if (isOlder(object, this.#object)) return;
+    // Only a restored cluster brings back what was let go: nobody can give a deleted object a finalizer.
+    const { deletionTimestamp, resourceVersion } = object.metadata;
+    if (this.#finished && (hasFinalizer(object) || deletionTimestamp === undefined)) {
+      return this.#rewind(object, resourceVersion);
+    }
     const before = this.#object;
     this.#object = object;
     if (this.#finished) return;
@@ -173,7 +188,7 @@ export class Keeper {
       k.modifyUnknownSince !== undefined || decision.synced.status !== "True" || ownTimer;
     if (pending || k.observation === undefined) return false;
     const { bornHere, unknownSince, observation, mutatedAt, lastReadAt } = k;
-    if (isOlder(this.#object, k.object)) this.#object = k.object; // its own writes may be newer than what a watch that lags has told
+    this.#object = this.newest;
     this.#stopActor();
     this.#kept = { bornHere, unknownSince, observation, mutatedAt, lastReadAt };
     return true;
@@ -187,6 +202,22 @@ export class Keeper {
     this.#kept = undefined;
     this.#moved(undefined, "stop");
     this.#finished = true;
+  }
+
+  /** The cluster went back in time: what this process did may be forgotten there. */
+  #rewind(object: ExternalDatabase, lost: string): void {
+    this.#object = object;
+    if (this.#actor !== undefined) return this.#actor.send({ type: "object.changed", object, rewound: lost });
+    this.#left = { ...this.#kept, ...this.#unsure() };
+    this.#kept = undefined;
+    if (this.#restart !== undefined) return;
+    this.#finished = false; // what was done with once may be there again
+    this.start();
+  }
+
+  /** What an actor starts with that cannot know what was done for its CR: the settle window begins anew (rule 5). */
+  #unsure(): Kept {
+    return { bornHere: false, unknownSince: this.env.clock.monotonic() };
   }
 
   #settles(settling: boolean): void {
@@ -218,6 +249,7 @@ export class Keeper {
     this.#moved(top, snapshot.context.decision.synced.reason);
     if (snapshot.status === "done") {
       this.#finished = true;
+      this.#object = this.newest;
       this.#stopActor();
       this.env.onFinal(this, snapshot);
     }
@@ -246,8 +278,7 @@ export class Keeper {
     const context = actor.getSnapshot()?.context as Partial<DatabaseSnapshot["context"]> | undefined;
     const known = context?.knowledge?.object;
     if (known !== undefined && isOlder(this.#object, known)) this.#object = known;
-    // A create may be under way, or its answer be lost with the actor: the settle window begins anew (rule 5).
-    this.#left = { bornHere: false, unknownSince: clock.monotonic() };
+    this.#left = this.#unsure(); // a create may be under way, or its answer be lost with the actor
     this.#stopActor();
     if (clock.monotonic() - this.#startedAt > HEALTHY_MS) this.#crashes = 0;
     this.#crashes++;

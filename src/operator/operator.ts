@@ -156,6 +156,7 @@ export class Operator {
         clusterId: () => this.clusterId,
         view: (uid) => this.view(uid),
         requestRound: () => this.observer.requestRound(),
+        requestRelist: () => this.reflector.relist(),
         requestAccount: () => this.account.requestRefresh(),
         noteAbsent: (uid) => this.absences.absent(uid),
         notePresent: (uid) => this.absences.present(uid),
@@ -182,8 +183,9 @@ export class Operator {
       log,
       metrics,
       namespaces: deps.namespaces,
+      held: (uid) => this.supervisor.held(uid),
       handler: {
-        onUpsert: (object) => this.supervisor.onUpsert(object),
+        onUpsert: (object, lost) => this.supervisor.onUpsert(object, lost),
         onGone: (object) => this.supervisor.onGone(object),
         onSynced: () => log.log("info", "The resources are listed", { count: this.reflector.size }),
       },

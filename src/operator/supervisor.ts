@@ -33,6 +33,8 @@ export interface SupervisorOptions
 const SLICE = 500;
 /** CRs that wait for their settle window and make a crowd. */
 const CROWD = 10;
+/** CRs that are remembered after they are gone. */
+const MAX_FORMER = 10_000;
 /** Time between two looks for actors that may sleep, in milliseconds. */
 const SWEEP_MS = 60_000;
 /** Time between two looks at what is still in flight while draining, in milliseconds. */
@@ -44,6 +46,8 @@ export class Supervisor {
   readonly #keepers = new Map<string, Keeper>();
   readonly #inbox: Inbox;
   readonly #env: KeeperEnv;
+  /** UIDs of CRs that are gone, oldest first: one that is back is no new one, whatever it looks like. */
+  readonly #former = new Set<string>();
   #settling = 0;
   /** Aborts what the supervisor itself has under way. */
   readonly #stopped = new AbortController();
@@ -52,7 +56,7 @@ export class Supervisor {
     this.#o = options;
     this.#inbox = new Inbox(
       options.clock,
-      (d) => d.kind === "gone" ? this.#gone(d.object) : this.#upsert(d.object),
+      (d) => d.kind === "gone" ? this.#gone(d.object) : this.#upsert(d.object, d.lost),
       (d, error) =>
         options.log.log("error", "Failed to hand a resource to its actor", {
           namespace: d.object.metadata.namespace,
@@ -100,9 +104,14 @@ export class Supervisor {
     return this.#keepers.has(uid);
   }
 
-  /** The reflector's word: an object is new or changed. */
-  onUpsert(object: ExternalDatabase): void {
-    this.#inbox.push({ kind: "upsert", object });
+  /** The newest copy of a CR that its actor holds, the answers of its own writes among them. */
+  held(uid: string): ExternalDatabase | undefined {
+    return this.#keepers.get(uid)?.newest;
+  }
+
+  /** The reflector's word: an object is new or changed, or stands for a newer copy that is `lost`. */
+  onUpsert(object: ExternalDatabase, lost?: string): void {
+    this.#inbox.push({ kind: "upsert", object, lost });
   }
 
   /** The reflector's word: an object is gone. */
@@ -210,12 +219,12 @@ export class Supervisor {
     this.#keepers.clear();
   }
 
-  #upsert(object: ExternalDatabase): void {
+  #upsert(object: ExternalDatabase, lost: string | undefined): void {
     const { uid } = object.metadata;
     if (absenceConfirmed(object)) this.#o.absences.settled(uid);
     const known = this.#keepers.get(uid);
-    if (known !== undefined) return known.upsert(object);
-    const keeper = new Keeper(this.#env, object);
+    if (known !== undefined) return known.upsert(object, lost);
+    const keeper = new Keeper(this.#env, object, this.#former.delete(uid) || lost !== undefined);
     this.#keepers.set(uid, keeper);
     keeper.start();
   }
@@ -233,7 +242,14 @@ export class Supervisor {
 
   #forget(keeper: Keeper): void {
     keeper.stop();
-    this.#keepers.delete(keeper.object.metadata.uid);
+    const { uid } = keeper.object.metadata;
+    this.#keepers.delete(uid);
+    this.#former.add(uid);
+    if (this.#former.size <= MAX_FORMER) return;
+    for (const oldest of this.#former) {
+      this.#former.delete(oldest);
+      break;
+    }
   }
 
   #final(keeper: Keeper, snapshot: DatabaseSnapshot): void {

@@ -34,7 +34,8 @@ export function drawPlan(seed: number): Plan {
     chaosMs,
     restartMs: dice.pick([500, 5_000, 60_000]),
     dooms: drawDooms(dice, lease),
-    actions: drawActions(dice, names, chaosMs, replicas),
+    actions: [...drawActions(dice, names, chaosMs, replicas), ...drawRestores(seed, chaosMs)]
+      .sort((a, b) => a.at - b.at),
   };
 }
 
@@ -192,6 +193,18 @@ function drawActions(dice: Dice, names: readonly string[], chaosMs: number, repl
   many(swarm(0.1, 2), () => ({ do: "duplicate", nth: dice.int(0, 9) }));
   many(swarm(0.1, 2), () => ({ do: "retag", nth: dice.int(0, 9) }));
   return actions.sort((a, b) => a.at - b.at);
+}
+
+/** A cluster restored from a backup, with its version raised as Kubernetes advises, or not. By dice of its own: other seeds stay as they were. */
+function drawRestores(seed: number, chaosMs: number): Action[] {
+  const dice = new Dice(seed, "restores");
+  if (!dice.chance(0.15)) return [];
+  return Array.from({ length: dice.int(1, 2) }, () => ({
+    at: dice.int(1_000, chaosMs),
+    do: "restore" as const,
+    ms: Math.floor(dice.between(100, 2 * MINUTE)),
+    bump: dice.pick([0, 0, 1_000, 1_000_000]),
+  }));
 }
 
 function drawCreate(dice: Dice, name: string): Deed {

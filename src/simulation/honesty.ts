@@ -22,6 +22,8 @@ export class Honesty {
     private readonly fail: (oracle: string, what: string) => void,
     /** Whether a database was changed by hand or by itself so lately that nobody need have seen it. */
     private readonly touched: (id: string) => boolean,
+    /** Whether a CR went back in time with its cluster: what was under way then speaks of what is no more. */
+    private readonly restored: (uid: string) => boolean = () => false,
   ) {
     world.store.listen((change) => this.#onChange(change));
   }
@@ -44,7 +46,7 @@ export class Honesty {
     for (const condition of object.status?.conditions ?? []) this.#onCondition(object, condition);
     // One whose answer was lost may be sent again, and one that was written against an old copy.
     const stale = known?.metadata.resourceVersion !== before?.metadata.resourceVersion;
-    if (before === undefined || stale || !isRewrite(before, object)) return;
+    if (before === undefined || stale || this.restored(uid) || !isRewrite(before, object)) return;
     this.fail("L4", `${by} rewrote the status of ${object.metadata.name} and said nothing new`);
   }
 
@@ -62,7 +64,7 @@ export class Honesty {
         before?.status?.conditions?.some((b) => same(b, c)) ? 0 : c.observedGeneration ?? 0
       ),
     );
-    if (claimed > known) {
+    if (claimed > known && !this.restored(uid)) {
       this.fail("observedGeneration", `${by} claims generation ${claimed} of ${name} and knows ${known}`);
     }
     const synced = status?.conditions?.find((c) => c.type === "Synced");

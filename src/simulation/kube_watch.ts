@@ -88,6 +88,7 @@ export class Watch implements AsyncIterator<WatchEvent> {
     const now = this.#o.clock.monotonic();
     this.#lastDue = Math.max(this.#lastDue, now + this.#o.lag()); // in order, whatever each is late
     this.#after(this.#lastDue - now, () => {
+      if (change.rv <= this.#sent) return; // a restored cluster that has not caught up with this watch yet
       this.#sent = change.rv;
       const { namespace } = this.#o;
       if (namespace !== undefined && change.object.metadata.namespace !== namespace) return;
@@ -97,7 +98,10 @@ export class Watch implements AsyncIterator<WatchEvent> {
 
   #bookmark(): void {
     this.#after(BOOKMARK_MS, () => {
-      this.#push({ event: { type: "BOOKMARK", resourceVersion: String(this.#sent) } });
+      // Silence too, where the watch is ahead of a restored cluster.
+      if (this.#o.store.rv >= this.#sent) {
+        this.#push({ event: { type: "BOOKMARK", resourceVersion: String(this.#sent) } });
+      }
       this.#bookmark();
     });
   }

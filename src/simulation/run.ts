@@ -14,6 +14,7 @@ import { Honesty } from "./honesty.ts";
 import type { Plan } from "./plan.ts";
 import { Safety } from "./safety.ts";
 import { Strikes } from "./strikes.ts";
+import { tokenProblem } from "./tokens.ts";
 import { Trace } from "./trace.ts";
 import { World, type WorldObserver, type WorldOptions } from "./world.ts";
 
@@ -119,6 +120,12 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
       if (fields?.["class"] === "bug" || DEFECTS.some((d) => message.startsWith(d))) {
         fail("F4", `${message}: ${fields?.["error"] ?? ""}`);
       }
+      // Rule 22: the read that proves an orphan was answered in this very moment.
+      const uid = String(fields?.["uid"]);
+      const alive = message.startsWith(ORPHAN) && world.store.byUid(uid) !== undefined;
+      if (alive && safety?.isTainted(uid, "restored") === false) {
+        fail("rule 22", `${fields?.["providerId"]} is called an orphan though ${fields?.["name"]} lives`);
+      }
     },
     event: (p, e) => {
       trace.add(world.time, p.name, `Event ${e.reason} ${e.regarding.metadata.name}: ${e.note}`);
@@ -180,6 +187,8 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     return true;
   }, options.fast === undefined ? {} : { fast: options.fast });
   globalThis.removeEventListener("unhandledrejection", onRejection);
+  const tokens = tokenProblem(world.cloud.ledger);
+  if (tokens !== undefined) fail("rule 4", tokens);
   strikes.finish();
   coverage.endOfWorld();
   const became = ends.of(world);
@@ -213,6 +222,8 @@ function describe({ metadata, status }: ExternalDatabase): string {
   return `: ${words.filter((w) => w).join(", ")}`;
 }
 
+/** What is logged of an orphan. */
+const ORPHAN = "A database has no resource any more";
 /** Log lines that only a defect writes. */
 const DEFECTS = [
   "An actor crashed",

@@ -8,8 +8,8 @@ import type { ExternalState } from "./knowledge.ts";
 
 /** An event of the machine. Times are monotonic milliseconds at which a request was sent. */
 export type DatabaseEvent =
-  /** The watch or a list brought a newer copy of the CR. */
-  | { readonly type: "object.changed"; readonly object: ExternalDatabase }
+  /** The watch or a list brought a newer copy of the CR; with `rewound` an older one: see `Learned`. */
+  | { readonly type: "object.changed"; readonly object: ExternalDatabase; readonly rewound?: string }
   /** The CR is gone from the cluster, or its name belongs to another UID. */
   | { readonly type: "object.gone" }
   /** The bulk list showed the database; `duplicates` are ids of others with the same UID. */

@@ -135,6 +135,8 @@ export interface Knowledge {
 /** Facts that an effect or an event brings; absent fields stay as they are. */
 export interface Learned {
   readonly object?: ExternalDatabase | undefined;
+  /** `object` is the truth though older: the cluster went back in time, and the copy of this resourceVersion is no more. */
+  readonly rewound?: string | undefined;
   readonly gone?: true | undefined;
   /** A CR that was taken for gone was read after all: what this process believed of its life is not sure. */
   readonly foundAlive?: true | undefined;

@@ -8,6 +8,7 @@ import type { ExternalDatabase } from "../api/schema.ts";
 import {
   type ExternalState,
   hasFinalizer,
+  initialKnowledge,
   isNew,
   isStimulus,
   type Knowledge,
@@ -24,16 +25,20 @@ const STIMULATING = Object.values(ANNOTATION);
 
 /** Whether `a` is older than `b`; versions that are not decimal are taken as newer (KEP-5504 makes them comparable). */
 export function isOlder(a: ExternalDatabase, b: ExternalDatabase): boolean {
-  const x = a.metadata.resourceVersion;
-  const y = b.metadata.resourceVersion;
+  return isOlderVersion(a.metadata.resourceVersion, b.metadata.resourceVersion);
+}
+
+/** Whether resourceVersion `x` is older than `y`. */
+export function isOlderVersion(x: string, y: string): boolean {
   if (!/^\d+$/.test(x) || !/^\d+$/.test(y)) return false;
   return x.length === y.length ? x < y : x.length < y.length;
 }
 
 /** Applies facts; `now` is the monotonic time in milliseconds. */
 export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
-  const next: Draft = { ...k };
-  if (facts.object !== undefined) learnObject(next, facts.object, now);
+  const back = facts.rewound === undefined ? undefined : restored(k, facts.object, facts.rewound);
+  const next: Draft = back === undefined ? { ...k } : afterRewind(k, back, now);
+  if (facts.object !== undefined && back === undefined) learnObject(next, facts.object, now);
   if (facts.gone) next.gone = true;
   if (facts.foundAlive) next.bornHere = next.untouched = false;
   const written = facts.finalizerWritten ? facts.object?.metadata.resourceVersion : undefined;
@@ -138,6 +143,38 @@ function learnObject(next: Draft, object: ExternalDatabase, now: number): void {
   }
   // A finalizer alone may be our own write, which the watch brought before its answer came.
   if (Object.keys(object.status ?? {}).length > 0) next.untouched = false;
+}
+
+/** The copy that a restored cluster shows, unless what was lost is left behind already. */
+function restored(
+  k: Knowledge,
+  object: ExternalDatabase | undefined,
+  lost: string,
+): ExternalDatabase | undefined {
+  if (object?.metadata.uid !== k.object.metadata.uid) return undefined;
+  return isOlderVersion(k.object.metadata.resourceVersion, lost) ? undefined : object;
+}
+
+/**
+ * The cluster went back in time. What this process did for the CR may be forgotten there, and what it believed of it
+ * may never have been: it begins anew as after a restart, with what the provider last said. A create of the lost time
+ * may still bring something, so the settle window begins anew too (rule 5).
+ */
+function afterRewind(k: Knowledge, object: ExternalDatabase, now: number): Draft {
+  const { observation, mutatedAt, lastReadAt, modifyUnknownSince, account } = k;
+  return {
+    ...initialKnowledge(object, now, {
+      bornHere: false,
+      unknownSince: now,
+      observation,
+      mutatedAt,
+      lastReadAt,
+    }),
+    mayExist: true,
+    modifyUnknownSince,
+    account: object.status?.account ?? account,
+    stimuli: k.stimuli + 1,
+  };
 }
 
 /** A raised incarnation starts over: what was known belongs to the last database. */

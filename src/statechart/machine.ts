@@ -98,7 +98,7 @@ function learnEvent(context: DatabaseContext, event: DatabaseEvent): Knowledge {
 function factsOf(event: DatabaseEvent, at: number): Learned {
   switch (event.type) {
     case "object.changed":
-      return { object: event.object };
+      return { object: event.object, rewound: event.rewound };
     case "object.gone":
       return { gone: true };
     case "external.listed":

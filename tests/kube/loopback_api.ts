@@ -66,6 +66,8 @@ export class LoopbackApi {
   readonly requests: WireRequest[] = [];
   readonly watches: WireWatch[] = [];
   version = 100;
+  /** What lists show instead, as those of a server that lags do. */
+  lagging: { readonly objects: readonly ExternalDatabase[]; readonly version: number } | undefined;
   /** Looked at for every request; `undefined` gives the proper answer. */
   misdeed: (request: WireRequest) => Misdeed | undefined = () => undefined;
   /** So many connects are closed before a byte is read, which the client sees as a reset. */
@@ -220,11 +222,13 @@ export class LoopbackApi {
     if (parts.at(-1) === "externaldatabases") {
       const limit = Number(request.url.searchParams.get("limit") ?? "0") || Infinity;
       const start = Number(request.url.searchParams.get("continue") ?? "0");
-      const all = [...this.objects.values()];
+      const { version, objects } = this.lagging ??
+        { version: this.version, objects: [...this.objects.values()] };
+      const all = objects;
       const items = all.slice(start, start + limit);
       const more = start + limit < all.length;
       const metadata = {
-        resourceVersion: String(this.version),
+        resourceVersion: String(version),
         ...(more ? { continue: String(start + limit) } : {}),
       };
       return await respond(conn, 200, JSON.stringify({ kind: "ExternalDatabaseList", metadata, items }));

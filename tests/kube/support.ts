@@ -96,9 +96,10 @@ export function startReflector(
     backoffBaseMs: 20,
     backoffCapMs: 100,
     handler: {
-      onUpsert(object) {
+      onUpsert(object, lost) {
         told.upserts.push(object);
-        told.all.push(`+${object.metadata.name}@${object.metadata.resourceVersion}`);
+        const instead = lost === undefined ? "" : ` not ${lost}`;
+        told.all.push(`+${object.metadata.name}@${object.metadata.resourceVersion}${instead}`);
       },
       onGone(object) {
         told.gone.push(object);

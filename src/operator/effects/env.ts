@@ -31,6 +31,8 @@ export interface EffectEnv {
   readonly view: (uid: string) => View;
   /** Asks the observer for a list soon: an absence is only certain once a whole list was counted (rule 12). */
   readonly requestRound: () => void;
+  /** Asks for a list of the cluster: what was read says that it went back in time. */
+  readonly requestRelist: () => void;
   /** Asks for the account soon: an absence counts only under the account that holds the database (S4, A2). */
   readonly requestAccount: () => void;
   /** An absence by id was read. */

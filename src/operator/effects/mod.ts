@@ -4,8 +4,10 @@
  * @module
  */
 import { fromPromise } from "xstate";
+import { isRewound } from "../../kube/rewind.ts";
 import type { EffectInput } from "../../statechart/context.ts";
 import type { Learned } from "../../statechart/knowledge.ts";
+import { hasFinalizer } from "../../statechart/knowledge.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import { type DatabaseMachine, databaseMachine } from "../../statechart/machine.ts";
 import { type Effect, EFFECTS } from "../../statechart/vocabulary.ts";
@@ -62,7 +64,7 @@ async function measured(
   try {
     const learned = await FUNCTIONS[effect](env, input, signal);
     env.metrics.reconcile("success", (env.clock.monotonic() - begun) / 1_000);
-    return learned;
+    return judged(env, input, learned);
   } catch (error) {
     if (!signal.aborted) {
       env.metrics.reconcile("error", (env.clock.monotonic() - begun) / 1_000);
@@ -78,6 +80,21 @@ async function measured(
         error: error instanceof Error ? error.message : String(error),
       });
     }
-    throw error;
+    if (!(error instanceof StepError)) throw error;
+    const { errorClass, message, code, retryAfterMs, cause } = error;
+    const learned = judged(env, input, error.learned);
+    throw learned === error.learned
+      ? error
+      : new StepError(errorClass, message, { code, retryAfterMs, learned, cause });
   }
+}
+
+/** Effects answer with what quorum reads and writes said: older than what was known before they began, it proves that the cluster went back. */
+function judged(env: EffectEnv, { knowledge }: EffectInput, learned: Learned): Learned {
+  const { object } = learned;
+  if (object === undefined || !isRewound(object, knowledge.object)) return learned;
+  // The write that lets an object go is answered with its last version, changed.
+  if (object.metadata.deletionTimestamp !== undefined && !hasFinalizer(object)) return learned;
+  env.requestRelist();
+  return { ...learned, rewound: knowledge.object.metadata.resourceVersion };
 }

@@ -51,7 +51,7 @@ export const remove: EffectFunction = async (env, { knowledge, decision, latest 
     };
   };
   if (id === recordedId) {
-    if (observation.kind === "absent") absent(env, knowledge);
+    if (observation.kind === "absent") absent(env, lost === undefined ? { ...knowledge, object } : knowledge);
     else env.notePresent(object.metadata.uid);
   }
   if (observation.kind === "absent") {

@@ -25,7 +25,7 @@ export const retain: EffectFunction = async (env, { knowledge, latest }, signal)
     const observation = await readById(env, id, "urgent", signal);
     if (id === object.status?.providerId) {
       seen = observation;
-      if (observation.kind === "absent") absent(env, knowledge);
+      if (observation.kind === "absent") absent(env, { ...knowledge, object });
       else env.notePresent(uid);
     }
     if (observation.kind === "absent") continue;

@@ -28,7 +28,7 @@ export const finalize: EffectFunction = async (env, { latest }, signal) => {
   const { object } = latest();
   const operations = addFinalizer(object.metadata);
   if (operations === undefined) return { object };
-  const wasNew = isNew(object);
+  const wasNew = isNew(object) && isYoung(env, object);
   const facts = await patching(
     env,
     object,
@@ -42,6 +42,15 @@ export const finalize: EffectFunction = async (env, { latest }, signal) => {
   if (facts.object === undefined || "finalizerOfAnother" in facts) return facts;
   return { ...facts, finalizerWritten: true, ...(wasNew ? { finalizerWrittenOnNew: true } : {}) };
 };
+
+/** A CR that looks new and is older than this, in milliseconds, may have had a life that a restored cluster forgot. */
+const YOUNG_MS = 60_000;
+
+/** Whether no operator can have handled a CR that looks new: else its database is looked for before one is created. */
+function isYoung(env: EffectEnv, { metadata }: ExternalDatabase): boolean {
+  const born = Date.parse(metadata.creationTimestamp ?? "");
+  return Number.isNaN(born) || env.clock.now() - born < YOUNG_MS;
+}
 
 /** Records a database's id, with all else that is known, in one write (rule 6). */
 export const record: EffectFunction = async (env, { decision, latest }, signal) => {

@@ -1,0 +1,111 @@
+/**
+ * What one list and watch knows of its scope, a namespace or all: takes objects in, tells of them, and settles what a
+ * list leaves in doubt.
+ *
+ * @module
+ */
+import type { ExternalDatabase } from "../api/schema.ts";
+import type { LoopOptions } from "./reflector_parts.ts";
+import { isRewound, newerOf, readAgain, standing } from "./rewind.ts";
+import { isOlder } from "./reflector_store.ts";
+
+/** The objects of one scope. */
+export class ReflectorScope {
+  readonly #o: LoopOptions;
+
+  constructor(options: LoopOptions) {
+    this.#o = options;
+  }
+
+  /** The newest copy of everything that is held, here or by whoever is told. */
+  *held(): Iterable<ExternalDatabase> {
+    const { store, namespace } = this.#o;
+    for (const { metadata } of store.objects()) {
+      if (namespace !== undefined && metadata.namespace !== namespace) continue;
+      const held = this.#held(metadata.uid);
+      if (held !== undefined) yield held;
+    }
+  }
+
+  /** Takes a new or changed object in; false when something newer has its UID or its name. */
+  take(object: ExternalDatabase): boolean {
+    const change = this.#o.store.put(object);
+    if (change.kind !== "upsert") return change.kind === "same";
+    if (change.replaced) this.#o.onGone(change.replaced); // W7
+    this.#o.onUpsert(object);
+    return true;
+  }
+
+  /** Forgets an object that is gone. */
+  gone(last: ExternalDatabase): void {
+    if (this.#o.store.remove(last.metadata.uid)) this.#o.onGone(last);
+  }
+
+  /** Opens a complete list of version `listed`; with `rewound` its word stands whatever is held. */
+  begin(listed: string, rewound: boolean): ReflectorList {
+    const seen = new Set<string>();
+    const waiting: ExternalDatabase[] = [];
+    const doubtful: ExternalDatabase[] = [];
+    const isForgotten = (uid: string) => this.#o.held !== undefined && this.#o.held(uid) === undefined;
+    return {
+      take: (object) => {
+        const { uid } = object.metadata;
+        seen.add(uid);
+        const held = this.#held(uid);
+        const stands = standing(object, listed, held);
+        if (held === undefined || stands === "current") {
+          if (!this.take(object)) waiting.push(object);
+          // It was done with, and the object is back as it was.
+          else if (held !== undefined && isForgotten(uid)) this.#o.onUpsert(object);
+        } else if (rewound || stands === "rewound") this.#rewind(object, held);
+        else doubtful.push(held);
+      },
+      end: async (signal) => {
+        for (const held of [...this.held()]) {
+          if (seen.has(held.metadata.uid)) continue;
+          // Newer than the list: made after it, or in a history that is no more.
+          if (!rewound && isOlder(listed, held.metadata.resourceVersion)) doubtful.push(held);
+          else this.gone(held);
+        }
+        for (const held of doubtful) await this.#ask(held, signal);
+        for (const object of waiting) this.take(object); // its name may be free now
+        return seen.size;
+      },
+    };
+  }
+
+  /** A quorum read decides where a list is older than what is held. */
+  async #ask(held: ExternalDatabase, signal: AbortSignal): Promise<void> {
+    const object = await readAgain(this.#o.cluster, held, signal);
+    signal.throwIfAborted();
+    if (object === undefined) this.gone(held);
+    else if (isRewound(object, held)) this.#rewind(object, held);
+    else this.take(object);
+  }
+
+  /** Takes in what stands for something newer that is no more. */
+  #rewind(object: ExternalDatabase, lost: ExternalDatabase): void {
+    const { log, store, onGone, onUpsert } = this.#o;
+    log.log("warn", "A resource went back in time: was the cluster restored from a backup", {
+      namespace: object.metadata.namespace,
+      name: object.metadata.name,
+      uid: object.metadata.uid,
+      from: lost.metadata.resourceVersion,
+      to: object.metadata.resourceVersion,
+    });
+    const change = store.put(object, true);
+    if (change.kind === "upsert" && change.replaced) onGone(change.replaced);
+    onUpsert(object, lost.metadata.resourceVersion);
+  }
+
+  #held(uid: string): ExternalDatabase | undefined {
+    return newerOf(this.#o.store.get(uid), this.#o.held?.(uid));
+  }
+}
+
+/** A list while its pages come. */
+export interface ReflectorList {
+  take(object: ExternalDatabase): void;
+  /** All pages have come: what is gone is told, and doubts are settled. How many objects there were. */
+  end(signal: AbortSignal): Promise<number>;
+}

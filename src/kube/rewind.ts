@@ -1,0 +1,134 @@
+/**
+ * A cluster that went back in time: etcd restored from a backup, with its version raised as Kubernetes advises
+ * (`etcdutl snapshot restore --bump-revision --mark-compacted`) or without.
+ *
+ * An older copy of an object is mostly no news but an old answer: an API server that lags must never undo what is
+ * known (W8). What proves that history itself was rewritten:
+ * - a list as new as the version that is held of an object, which shows an older one of it, or another content under
+ *   the same version;
+ * - a read of that one object, a quorum read, sent after that version was held, which does so.
+ * Whatever is less than that is asked for, object by object.
+ *
+ * @module
+ */
+import type { ExternalDatabase } from "../api/schema.ts";
+import type { Logger } from "../core/log.ts";
+import { type Cluster, KubeError } from "./port.ts";
+import { isOlder } from "./reflector_store.ts";
+
+/** What an arriving copy is to what is held of its UID. */
+export type Standing =
+  /** As new or newer. */
+  | "current"
+  /** It proves that the cluster went back. */
+  | "rewound"
+  /** Older than what is held, and so is its source. */
+  | "doubtful";
+
+/** Judges a copy that came from a source as new as resourceVersion `asOf`. */
+export function standing(copy: ExternalDatabase, asOf: string, held: ExternalDatabase | undefined): Standing {
+  if (held === undefined) return "current";
+  const { resourceVersion } = copy.metadata;
+  const known = held.metadata.resourceVersion;
+  if (resourceVersion === known) return sameContent(copy, held) ? "current" : "rewound";
+  if (!isOlder(resourceVersion, known)) return "current";
+  return isOlder(asOf, known) ? "doubtful" : "rewound";
+}
+
+/** Whether the answer of a quorum read or a write, sent when `held` was known, proves that the cluster went back. */
+export function isRewound(answer: ExternalDatabase, held: ExternalDatabase): boolean {
+  return answer.metadata.uid === held.metadata.uid &&
+    standing(answer, held.metadata.resourceVersion, held) === "rewound";
+}
+
+/** The newer of two copies. */
+export function newerOf(
+  a: ExternalDatabase | undefined,
+  b: ExternalDatabase | undefined,
+): ExternalDatabase | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return isOlder(a.metadata.resourceVersion, b.metadata.resourceVersion) ? b : a;
+}
+
+/** A quorum read of what is held: the object of that UID as it is, or `undefined` when there is none any more. */
+export async function readAgain(
+  cluster: Cluster,
+  held: ExternalDatabase,
+  signal: AbortSignal,
+): Promise<ExternalDatabase | undefined> {
+  const { namespace, name, uid } = held.metadata;
+  try {
+    const object = await cluster.get({ namespace, name }, { signal });
+    return object.metadata.uid === uid ? object : undefined;
+  } catch (error) {
+    if (error instanceof KubeError && error.kind === "notFound") return undefined;
+    throw error;
+  }
+}
+
+/** Objects that are asked for, of those held in a version that a list has not reached. */
+const ASKED = 3;
+
+/** Judges lists that are older than what was seen before. */
+export class ListAge {
+  #staleSince: number | undefined;
+
+  constructor(
+    private readonly options: {
+      readonly cluster: Cluster;
+      readonly log: Logger;
+      readonly now: () => number;
+      /** How long a list is refused that nothing proves old or new, in milliseconds. */
+      readonly refuseMs: number;
+      /** Everything that is held in the list's scope. */
+      readonly held: () => Iterable<ExternalDatabase>;
+    },
+  ) {}
+
+  /** A list was taken in. */
+  reset(): void {
+    this.#staleSince = undefined;
+  }
+
+  /**
+   * Judges a list of version `listed` by the newest version that was `seen`: true when the cluster went back, so that
+   * all of it is the truth. Throws when it is to be refused, as it comes from a server that lags and would undo what
+   * is known. Where nothing that is held can tell, it is refused for some time only.
+   */
+  async check(listed: string, seen: string, signal: AbortSignal): Promise<boolean> {
+    if (!isOlder(listed, seen)) return false;
+    const { now, refuseMs, log } = this.options;
+    const proof = await this.#ask(listed, signal);
+    if (proof === undefined) this.#staleSince ??= now();
+    else this.#staleSince = undefined;
+    if (proof === "rewound" || (this.#staleSince !== undefined && now() - this.#staleSince >= refuseMs)) {
+      log.log("warn", "The cluster went back in time: was it restored from a backup", { seen, listed });
+      return proof === "rewound";
+    }
+    throw new KubeError(
+      "unavailable",
+      `Listing: the API server answered with version ${listed}, older than ${seen}, which was seen`,
+    );
+  }
+
+  async #ask(listed: string, signal: AbortSignal): Promise<"rewound" | "stale" | undefined> {
+    let asked = 0;
+    for (const held of this.options.held()) {
+      if (!isOlder(listed, held.metadata.resourceVersion)) continue;
+      const found = await readAgain(this.options.cluster, held, signal);
+      if (found !== undefined) return isRewound(found, held) ? "rewound" : "stale";
+      if (++asked >= ASKED) break;
+    }
+    return undefined;
+  }
+}
+
+/** Whether two copies of one version say the same, as far as the operator reads them. */
+function sameContent(a: ExternalDatabase, b: ExternalDatabase): boolean {
+  return a === b || essence(a) === essence(b);
+}
+
+function essence({ metadata, spec, status }: ExternalDatabase): string {
+  const { generation, deletionTimestamp, finalizers, annotations } = metadata;
+  return JSON.stringify([generation, deletionTimestamp, finalizers, annotations, spec, status]);
+}
