@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { escapeUnsafe } from "../core/text.ts";
 import { parseDuration } from "./duration.ts";
 import { type ExternalDatabaseSpec, POLL_INTERVAL_MS, specSchema } from "./schema.ts";
 
@@ -43,7 +44,7 @@ function isPollInterval(text: string): boolean {
 function refused(path: readonly string[], value: unknown, why: string): SpecValidation {
   const field = ["spec", ...path].join(".");
   if (value === undefined) return { ok: false, message: `${field} is missing` };
-  const quoted = JSON.stringify(value) ?? String(value);
+  const quoted = escapeUnsafe(JSON.stringify(value) ?? String(value));
   const short = quoted.length > 80 ? `${quoted.slice(0, 77)}…` : quoted;
   return {
     ok: false,

@@ -8,6 +8,7 @@
  * @module
  */
 import type { Clock } from "../core/clock.ts";
+import { escapeUnsafe } from "../core/text.ts";
 import type { ListenAddress } from "../cli/values.ts";
 import type { FleetRow } from "./fleet.ts";
 import { parseFleetQuery, selectFleet } from "./fleet.ts";
@@ -103,7 +104,7 @@ async function handle(request: Request, options: ServeOperatorOptions): Promise<
       return answer(200, options.metrics.contentType, await options.metrics.render());
     case "/api/databases": {
       const { items, total, query } = selectFleet(options.fleet(), parseFleetQuery(url.searchParams));
-      const body = JSON.stringify({ total, offset: query.offset, limit: query.limit, items });
+      const body = escapeUnsafe(JSON.stringify({ total, offset: query.offset, limit: query.limit, items }));
       return answer(200, "application/json; charset=utf-8", `${body}\n`);
     }
     case "/":

@@ -9,6 +9,7 @@
  */
 import type { Clock } from "../core/clock.ts";
 import type { LogFields, Logger, LogLevel } from "../core/log.ts";
+import { escapeUnsafe as escape } from "../core/text.ts";
 import { maskUrls } from "./mask.ts";
 
 /** Longest value of a line, in characters. */
@@ -22,13 +23,6 @@ const ORDERED: ReadonlySet<string> = new Set(ORDER);
 const RESERVED: ReadonlySet<string> = new Set(["time", "level", "msg"]);
 
 const SEVERITY: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
-
-/**
- * Everything that could end a line or repaint a terminal: C0, DEL, C1, line and paragraph separators, marks that
- * change the direction of text, and the byte order mark.
- */
-// deno-lint-ignore no-control-regex
-const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 /** What {@linkcode createLogger} takes. */
 export interface LoggerOptions {
@@ -103,10 +97,6 @@ function cut(text: string, limit: number, length = text.length): string {
   return text.length <= limit ? text : `${text.slice(0, limit)}… (${length} characters)`;
 }
 
-function escape(text: string): string {
-  return text.replace(UNSAFE, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
-}
-
 function jsonLine(
   time: string,
   level: LogLevel,
@@ -132,5 +122,5 @@ function textLine(
 
 function textValue(value: Value): string {
   const text = String(value);
-  return /^[^\s"=\\]+$/.test(text) && text.search(UNSAFE) < 0 ? text : escape(JSON.stringify(text));
+  return /^[^\s"=\\]+$/.test(text) && escape(text) === text ? text : escape(JSON.stringify(text));
 }

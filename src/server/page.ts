@@ -4,6 +4,7 @@
  * @module
  */
 import { createHash } from "node:crypto";
+import { escapeUnsafe } from "../core/text.ts";
 import type { FleetPage, FleetQuery, FleetRow } from "./fleet.ts";
 
 const STYLE = `
@@ -37,9 +38,9 @@ export const PAGE_CSP = "default-src 'none'; " +
   `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; ` +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** `text` fit for HTML text and quoted attributes. */
+/** `text` fit for HTML text and quoted attributes, and for eyes: what would hide or turn it round is spelt out. */
 export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"'`]/g, (char) => `&#${char.charCodeAt(0)};`);
+  return escapeUnsafe(text).replace(/[&<>"'`]/g, (char) => `&#${char.charCodeAt(0)};`);
 }
 
 /** What {@linkcode renderPage} takes. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { escapeUnsafe } from "../core/text.ts";
 import type { ExternalDatabaseSpec } from "../api/schema.ts";
 import type { ExternalState } from "./knowledge.ts";
 import { matchVersion } from "./versions.ts";
@@ -67,5 +68,5 @@ export function describeChange(change: Change, database: ExternalState): string 
 
 /** A value for people, quoted, and cut where it is long. */
 export function quote(value: string): string {
-  return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
+  return escapeUnsafe(JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value));
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { withoutUnsafe } from "../core/text.ts";
 import type { Verdict } from "./decision.ts";
 import { quote } from "./drift.ts";
 import { pollMs, presentDatabase } from "./facts.ts";
@@ -157,8 +158,7 @@ export function failureVerdict(failure: Failure): Verdict {
 
 /** Takes out of a message what would break a line, and cuts it. */
 export function oneLine(message: string): string {
-  // deno-lint-ignore no-control-regex
-  return message.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ").slice(0, 512);
+  return withoutUnsafe(message).slice(0, 512);
 }
 
 /**

@@ -1,0 +1,22 @@
+/**
+ * Text from elsewhere (users, clouds) that is shown to people.
+ *
+ * @module
+ */
+
+/**
+ * Everything that could end a line, repaint a terminal or show text in another order: C0, DEL, C1, line and paragraph
+ * separators, marks that change the direction of text, and the byte order mark.
+ */
+// deno-lint-ignore no-control-regex
+const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** `text` with every unsafe character written as `\uXXXX`, which JSON reads back as the same character. */
+export function escapeUnsafe(text: string): string {
+  return text.replace(UNSAFE, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** `text` with every run of unsafe characters replaced by one space. */
+export function withoutUnsafe(text: string): string {
+  return text.replace(UNSAFE, "\n").replace(/\n+/g, " ");
+}
