@@ -7,6 +7,7 @@ import { ANNOTATION, FINALIZER, TAG } from "../api/constants.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import { ProviderError } from "../providers/port.ts";
 import type { Effect } from "../providers/simulated/ledger.ts";
+import type { CloudRecord } from "../providers/simulated/types.ts";
 import { policiesOf } from "../statechart/facts.ts";
 import { isNew } from "../statechart/knowledge.ts";
 import { Coverage } from "./coverage.ts";
@@ -84,12 +85,9 @@ export class Safety {
     }
   }
 
-  /** The credentials lead elsewhere: creates that are not recorded may be anywhere. */
+  /** The credentials lead elsewhere: creates that are under way may be recorded under either account. */
   accountSwitched(): void {
     this.#switchedAt = this.world.clock.monotonic();
-    for (const object of this.world.store.all()) {
-      if (object.status?.account === undefined) this.taint(object.metadata.uid, "account");
-    }
   }
 
   taint(uid: string, why: Taint): void {
@@ -146,6 +144,21 @@ export class Safety {
   #away(): boolean {
     return this.world.cloud.settings.account !== ACCOUNT ||
       this.world.clock.monotonic() - this.#switchedAt < ACCOUNT_NOTICE_MS;
+  }
+
+  /**
+   * The database is in an account that the CR does not name: made while the credentials led there, and recorded under
+   * another account or not at all. Nobody who asks the account that is named can know of it.
+   */
+  #elsewhere(rule: string, record: CloudRecord, status: ExternalDatabase["status"]): boolean {
+    const there = status?.account !== undefined
+      ? record.account !== status.account
+      : record.account !== this.world.cloud.settings.account || this.#away();
+    if (there) {
+      this.coverage.add("excused", `${rule} account`);
+      this.taint(record.tags[TAG.uid] ?? "", "account");
+    }
+    return there;
   }
 
   #lately(uid: string): boolean {
@@ -261,15 +274,15 @@ export class Safety {
     const object = store.byUid(uid);
     if (this.#away()) this.taint(uid, "account");
     const live = (cloud.liveByUid().get(uid) ?? []).filter((d) => d.account === effect.account);
-    if (live.length > 1 && !this.#excused("S1", uid, "looksNew", "account", "duplicated", "restored")) {
+    if (live.length > 1 && !this.#excused("S1", uid, "looksNew", "duplicated", "restored")) {
       const ids = live.map((d) => `${d.id} (${d.state})`).join(", ");
       this.fail("S1", `${live.length} live databases for ${object?.metadata.name ?? uid}: ${ids}`);
     }
     if (object === undefined) {
-      if (this.#excused("S2", uid, "forced", "account", "looksNew", "restored")) return;
+      if (this.#excused("S2", uid, "forced", "looksNew", "restored")) return;
       this.fail("S2", `${effect.id} was made for ${this.#nameOf(uid)}, whose CR is gone`);
     } else if (!object.metadata.finalizers?.includes(FINALIZER) && !this.#lately(uid)) {
-      if (this.#excused("S4 create", uid, "forced", "account", "looksNew", "restored")) return;
+      if (this.#excused("S4 create", uid, "forced", "looksNew", "restored")) return;
       this.fail("S4", `${effect.id} was made for ${object.metadata.name}, which has no finalizer`);
     }
   }
@@ -336,7 +349,8 @@ export class Safety {
     if (id !== undefined) known.add(id);
     const left = cloud.get(lost ?? "");
     if (left === undefined || left.state === "Deleting" || this.wasTouched(left.id)) return;
-    if (this.#excused("S6", uid, "account", "looksNew", "restored")) return;
+    if (this.#excused("S6", uid, "looksNew", "restored")) return;
+    if (this.#elsewhere("S6", left, before.status)) return;
     this.fail("S6", `${by} gave up ${lost} of ${name}, which is ${left.state}`);
   }
 
@@ -347,13 +361,14 @@ export class Safety {
     if (deletionTimestamp === undefined) {
       return this.fail("S4", `${by} released ${name}, which is not being deleted`);
     }
-    const left = cloud.presentByUid().get(uid) ?? [];
+    const present = cloud.presentByUid().get(uid) ?? [];
+    const left = present.filter((d) => !this.#elsewhere("S4", d, before.status));
     const meant = annotations?.[ANNOTATION.abandon] === uid || store.crd !== "established" ||
       this.#lately(uid) && left.every((d) => d.tags[TAG.retained] === uid) ||
       policiesOf(before).deletion === "Retain";
     if (left.length === 0) return;
     if (meant) return this.taint(uid, "left");
-    if (this.#excused("S4", uid, "looksNew", "account", "restored")) return;
+    if (this.#excused("S4", uid, "looksNew", "restored")) return;
     const ids = left.map((d) => `${d.id} (${d.state})`).join(", ");
     this.fail("S4", `${by} released ${name} while the cloud still holds ${ids}`);
   }
