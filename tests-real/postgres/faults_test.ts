@@ -1,0 +1,195 @@
+import { assert, assertEquals } from "@std/assert";
+import { type CreateRequest, type DatabaseProvider, ProviderError } from "../../src/providers/port.ts";
+import type { PostgresServer } from "../support/postgres.ts";
+import { type Fate, type Proxy, serveProxy } from "./proxy.ts";
+import { CALL, leftovers, listAll, OPERATOR, providerOn, requestFor, serverOf, sql } from "./support.ts";
+
+/** Statements that change something. */
+const MUTATES = /^(CREATE|COMMENT|ALTER|REVOKE|DROP)/;
+const PATIENCE_MS = 30_000;
+
+/** Cuts the connection at the nth statement from now on (from 0), once. */
+function cutAt(proxy: Proxy, n: number, fate: Fate): void {
+  let count = 0;
+  proxy.fate = () => (count++ === n ? fate : "pass");
+}
+
+async function classOf(promise: Promise<unknown>): Promise<string> {
+  try {
+    await promise;
+    return "done";
+  } catch (error) {
+    assert(error instanceof ProviderError, String(error));
+    return error.errorClass;
+  }
+}
+
+/** Sends again while the session of the first is still at it: what the operator does with `busy`. */
+async function persist<T>(send: () => Promise<T>, done: (value: T) => boolean): Promise<T | undefined> {
+  const end = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      const value = await send();
+      if (done(value)) return value;
+    } catch (error) {
+      assert(error instanceof ProviderError, String(error));
+      if (error.errorClass === "absent") return undefined;
+      assert(["busy", "retryable", "unknown"].includes(error.errorClass), error.message);
+    }
+    if (performance.now() > end) throw new Error("Sending it again: not done in time");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** What the operator does with what it finds: waits for a state that can be deleted, and deletes. */
+async function removeAll(provider: DatabaseProvider, uid: string): Promise<void> {
+  await persist(async () => {
+    const { items } = await listAll(provider, { "db.my.domain/uid": uid });
+    assert(items.length <= 1, "one UID, two databases");
+    for (const { id, state } of items) {
+      if (state === "Available" || state === "Failed") await provider.delete(id, CALL);
+    }
+    return items.length;
+  }, (left) => left === 0);
+}
+
+/** The statements of one create and one delete, as they go when nothing is in the way. */
+async function rehearse(server: PostgresServer): Promise<{ create: string[]; remove: string[] }> {
+  const create: string[] = [];
+  const remove: string[] = [];
+  let into = create;
+  const provider = providerOn(server.urlOf(OPERATOR), { onStatement: (text) => into.push(text) });
+  await provider.info(CALL); // so that the server is known, as it is to a process that has just restarted and listed
+  create.length = 0;
+  const { id } = await provider.create(requestFor(server), CALL);
+  into = remove;
+  await provider.delete(id, CALL);
+  await provider.close();
+  return { create, remove };
+}
+
+for (const major of [14, 18] as const) {
+  /** One cut: a provider through a proxy, ended as a killed process is; then another that finds what is there. */
+  const withCut = async (
+    work: (
+      stage: { server: PostgresServer; proxy: Proxy; first: DatabaseProvider; second: DatabaseProvider },
+    ) => Promise<void>,
+  ) => {
+    const server = await serverOf(major);
+    const proxy = serveProxy(server.port);
+    const first = providerOn(server.urlOf({ ...OPERATOR, port: proxy.port }));
+    const second = providerOn(server.urlOf(OPERATOR));
+    try {
+      await first.info(CALL);
+      await work({ server, proxy, first, second });
+      assertEquals(await leftovers(server), []);
+    } finally {
+      await first.close();
+      await second.close();
+      await proxy.close();
+    }
+  };
+
+  Deno.test(`C1: PostgreSQL ${major}: a create cut at every statement, before and after it arrives, is finished by its repetition and leaves one database`, async () => {
+    const { create } = await rehearse(await serverOf(major));
+    const firstMutation = create.findIndex((text) => MUTATES.test(text));
+    assert(create.filter((text) => MUTATES.test(text)).length === 3 && firstMutation > 0, create.join("\n"));
+    for (let n = 0; n < create.length; n++) {
+      for (const fate of ["before", "after"] as const) {
+        await withCut(async ({ server, proxy, first, second }) => {
+          const request = requestFor(server);
+          cutAt(proxy, n, fate);
+          const outcome = await classOf(first.create(request, CALL));
+          // The last statement gives the lock back: the database is there and its answer known.
+          const expected = n === create.length - 1 ? "done" : n < firstMutation ? "retryable" : "unknown";
+          assertEquals(outcome, expected, `cut ${fate} ${create[n]}`);
+          const made = await persist(
+            () => second.create(request, CALL),
+            ({ state }) => state === "Available",
+          );
+          assertEquals((await listAll(second)).items, [made]);
+          assertEquals(made?.tags, request.tags);
+          assertEquals((await leftovers(server)).length, 2); // one role, one database
+          await second.delete(made!.id, CALL);
+        });
+      }
+    }
+  });
+
+  Deno.test(`C1, S2: PostgreSQL ${major}: what a create cut at any statement has left is found by its tags and can be deleted`, async () => {
+    const { create } = await rehearse(await serverOf(major));
+    for (let n = 0; n < create.length; n++) {
+      for (const fate of ["before", "after"] as const) {
+        await withCut(async ({ server, proxy, first, second }) => {
+          const request = requestFor(server);
+          cutAt(proxy, n, fate);
+          await classOf(first.create(request, CALL));
+          await removeAll(second, request.tags["db.my.domain/uid"]!);
+        });
+      }
+    }
+  });
+
+  Deno.test(`D1: PostgreSQL ${major}: a delete cut at every statement is finished by its repetition and leaves nothing`, async () => {
+    const { remove } = await rehearse(await serverOf(major));
+    const firstMutation = remove.findIndex((text) => MUTATES.test(text));
+    assert(remove.filter((text) => MUTATES.test(text)).length === 3 && firstMutation > 0, remove.join("\n"));
+    for (let n = 0; n < remove.length; n++) {
+      for (const fate of ["before", "after"] as const) {
+        await withCut(async ({ server, proxy, first, second }) => {
+          const request: CreateRequest = requestFor(server);
+          const { id } = await second.create(request, CALL);
+          cutAt(proxy, n, fate);
+          const outcome = await classOf(first.delete(id, CALL));
+          const expected = n === remove.length - 1 ? "done" : n < firstMutation ? "retryable" : "unknown";
+          assertEquals(outcome, expected, `cut ${fate} ${remove[n]}`);
+          await removeAll(second, request.tags["db.my.domain/uid"]!);
+          assertEquals(await classOf(second.get(id, CALL)), "absent");
+        });
+      }
+    }
+  });
+}
+
+Deno.test("S1: ten creates with one token at once make one database", async () => {
+  const server = await serverOf(16);
+  const providers = [1, 2].map(() => providerOn(server.urlOf(OPERATOR)));
+  const request = requestFor(server);
+  const sent = Array.from(
+    { length: 10 },
+    (_, n) => persist(() => providers[n % 2]!.create(request, CALL), ({ state }) => state === "Available"),
+  );
+  const ids = new Set((await Promise.all(sent)).map((made) => made?.id));
+  assertEquals(ids.size, 1);
+  assertEquals((await leftovers(server)).length, 2);
+  await providers[0]!.delete([...ids][0]!, CALL);
+  assertEquals(await leftovers(server), []);
+  for (const provider of providers) await provider.close();
+});
+
+Deno.test("Q4: while one session works on a database, others are told so; what is given up ends on the server too", async () => {
+  const server = await serverOf(16);
+  const provider = providerOn(server.urlOf(OPERATOR));
+  const hasty = providerOn(server.urlOf(OPERATOR), { timeoutMs: 3_000 });
+  const { id } = await provider.create(requestFor(server), CALL);
+  const name = id.split("/")[1]!;
+  const { default: pg } = await import("pg");
+  const blocker = new pg.Client({ connectionString: server.url });
+  await blocker.connect();
+  await blocker.query(`BEGIN; COMMENT ON ROLE "${name}" IS 'in the way'`);
+  const active = `SELECT 1 FROM pg_stat_activity WHERE application_name = 'externaldatabase-operator'
+    AND state = 'active' AND query LIKE 'COMMENT%'`;
+  const changing = classOf(hasty.modify(id, { sizeGb: 30 }, CALL));
+  await persist(() => sql(server, active), (rows) => rows.length === 1);
+  assertEquals(await classOf(provider.modify(id, { sizeGb: 40 }, CALL)), "busy");
+  assertEquals(await classOf(provider.delete(id, CALL)), "busy");
+  assertEquals(await changing, "unknown"); // given up by its own deadline
+  await persist(() => sql(server, active), (rows) => rows.length === 0);
+  await blocker.query("ROLLBACK");
+  await blocker.end();
+  assertEquals((await provider.get(id, CALL)).sizeGb, 20);
+  await persist(() => provider.delete(id, CALL), () => true);
+  assertEquals(await leftovers(server), []);
+  await provider.close();
+  await hasty.close();
+});
