@@ -9,16 +9,20 @@
  */
 import { Command, InvalidArgumentError } from "commander";
 import { huntOperators, huntRules, recheck } from "./mutants/hunt.ts";
-import { readKnown, writeKnown } from "./mutants/known.ts";
+import { isCaught, readKnown, writeKnown } from "./mutants/known.ts";
 import { instrument, sample } from "./mutants/operators.ts";
 import { writePage } from "./mutants/page.ts";
+import { AnchorError, plantAll } from "./mutants/plant.ts";
+import type { RuleMutant } from "./mutants/rule.ts";
 import { RULE_MUTANTS } from "./mutants/rules/mod.ts";
-import { ROOT } from "./mutants/tree.ts";
+import { readSource, ROOT } from "./mutants/tree.ts";
 
 interface Flags {
   readonly rules?: boolean;
   readonly anew?: boolean;
   readonly page?: boolean;
+  readonly anchors?: boolean;
+  readonly missing?: boolean;
   readonly only?: string;
   readonly seeds: number;
   readonly operators: number;
@@ -52,6 +56,8 @@ function parseFlags(args: readonly string[]): Flags {
     .option("--operators <n>", "how many operator mutants are drawn", whole, 400)
     .option("--operator-seeds <n>", "how many seeds one of them may survive", whole, 60)
     .option("--draw <seed>", "the number that they are drawn from", whole, 1)
+    .option("--missing", "only bugs of rules that nothing has caught so far")
+    .option("--anchors", "only see whether every bug of a rule finds its place")
     .exitOverride()
     .parse([...args], { from: "user" }).opts<Flags>();
 }
@@ -75,6 +81,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const known = await readKnown();
   if (flags.page) return await writePage(known), 0;
+  if (flags.anchors) return await seeAnchors();
   const { only } = flags;
   const rules = RULE_MUTANTS.filter((m) =>
     only === undefined || m.id.includes(only) || m.breaks.includes(only)
@@ -90,22 +97,48 @@ async function main(args: readonly string[]): Promise<number> {
     say(`${fates.length} planted bugs of rules, ${fates.length - missed.length} caught in ${seconds} s`);
     return missed.length === 0 && control === undefined ? 0 : 1;
   }
-  const found = await huntRules(rules, flags.seeds, std, say);
-  const missed = found.filter((f) => f.simulation === undefined && f.test === undefined);
-  say(`${found.length} planted bugs of rules, ${found.length - missed.length} caught`);
-  if (only !== undefined) return missed.length === 0 ? 0 : 1;
-  let next = { ...known, rules: found };
-  await writeKnown(next);
+  let next = known;
+  const fateOf = (m: RuleMutant) => next.rules.find((f) => f.id === m.id);
+  await huntRules(
+    rules.filter((m) => !flags.missing || !isCaught(fateOf(m))),
+    flags.seeds,
+    std,
+    say,
+    async (fate) => {
+      next = { ...next, rules: [...next.rules.filter((f) => f.id !== fate.id), fate] };
+      await writeKnown(next);
+    },
+  );
+  const missed = rules.filter((m) => !isCaught(fateOf(m)));
+  say(`${rules.length} planted bugs of rules, ${rules.length - missed.length} caught`);
   if (!flags.rules) {
     const { mutants, files } = await instrument();
     const drawn = sample(mutants, flags.operators, flags.draw);
-    const fates = await huntOperators(files, drawn, flags.operatorSeeds, std, say);
-    next = { ...next, operators: { seed: flags.draw, all: mutants.length, fates } };
-    await writeKnown(next);
+    next = { ...next, operators: { seed: flags.draw, all: mutants.length, fates: [] } };
+    await huntOperators(files, drawn, flags.operatorSeeds, std, say, async (fate) => {
+      next = { ...next, operators: { ...next.operators, fates: [...next.operators.fates, fate] } };
+      await writeKnown(next);
+    });
   }
   await writePage(next);
   say(`${Math.round((performance.now() - begun) / 1_000)} s; docs/mutants.md is written`);
   return missed.length === 0 ? 0 : 1;
+}
+
+/** Each bug alone, so that all that do not fit are named. */
+async function seeAnchors(): Promise<number> {
+  let lost = 0;
+  for (const mutant of RULE_MUTANTS) {
+    try {
+      await plantAll([mutant], readSource);
+    } catch (error) {
+      if (!(error instanceof AnchorError)) throw error;
+      lost++;
+      say(error.message);
+    }
+  }
+  say(`${RULE_MUTANTS.length - lost} of ${RULE_MUTANTS.length} planted bugs find their places`);
+  return lost === 0 ? 0 : 1;
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

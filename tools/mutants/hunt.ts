@@ -7,15 +7,13 @@ import { Hunter } from "./hunter.ts";
 import { type Fate, type OperatorFate, trialsOf } from "./known.ts";
 import { type OperatorMutant } from "./operators.ts";
 import { plantAll } from "./plant.ts";
-import { nameOf, type Trial } from "./protocol.ts";
+import { type Catch, nameOf, type TestTrial, type Trial } from "./protocol.ts";
 import type { RuleMutant } from "./rule.ts";
-import { growTree, readSource, ROOT } from "./tree.ts";
+import { likelyTests, testFiles } from "./tests.ts";
+import { growTree, readSource } from "./tree.ts";
 
 /** Who is told how it goes. */
 export type Tell = (line: string) => void;
-
-/** Folders whose tests may catch what the simulation does not. */
-const TESTED = ["tests/statechart/", "tests/operator/", "tests/kube/"];
 
 /** Seeds from 1. */
 function seeds(count: number): Trial[] {
@@ -68,16 +66,28 @@ async function ground(files: ReadonlyMap<string, string>, flags: readonly string
   };
 }
 
+/** A bug to be hunted. */
+interface Prey {
+  readonly id: string;
+  readonly atLoad: boolean;
+  /** Tests that are likely to catch it. */
+  readonly likely: (tests: readonly TestTrial[]) => readonly TestTrial[];
+}
+
 /** The first seed that catches each bug of a rule; a unit test where no seed up to `cap` does. */
 export async function huntRules(
   mutants: readonly RuleMutant[],
   cap: number,
   flags: readonly string[],
   tell: Tell,
-): Promise<readonly Fate[]> {
+  keep: (fate: Fate) => Promise<void>,
+): Promise<void> {
   await using grown = await planted(mutants, flags);
-  const atLoad = new Set(mutants.filter((m) => m.atLoad).map((m) => m.id));
-  return await hunt(grown.hunter, mutants.map((m) => m.id), atLoad, cap, tell);
+  const prey = mutants.map(({ id, atLoad = false, breaks, edits }): Prey => ({
+    ...{ id, atLoad },
+    likely: (tests) => likelyTests(tests, edits.map((e) => e.file), breaks),
+  }));
+  await hunt(grown.hunter, prey, cap, tell, keep);
 }
 
 /** The same for operator mutants. */
@@ -87,49 +97,68 @@ export async function huntOperators(
   cap: number,
   flags: readonly string[],
   tell: Tell,
-): Promise<readonly OperatorFate[]> {
+  keep: (fate: OperatorFate) => Promise<void>,
+): Promise<void> {
   await using grown = await ground(files, flags);
-  const fates = await hunt(grown.hunter, mutants.map((m) => m.id), new Set(), cap, tell);
+  const prey = mutants.map(({ id, file }): Prey => ({
+    ...{ id, atLoad: false },
+    likely: (tests) => likelyTests(tests, [file]),
+  }));
   const places = new Map(mutants.map((m) => [m.id, m]));
-  return fates.map((fate) => ({ ...fate, ...places.get(fate.id) as OperatorMutant }));
+  await hunt(
+    grown.hunter,
+    prey,
+    cap,
+    tell,
+    (fate) => keep({ ...fate, ...places.get(fate.id) as OperatorMutant }),
+  );
 }
 
 async function hunt(
   hunter: Hunter,
-  ids: readonly string[],
-  atLoad: Set<string>,
+  prey: readonly Prey[],
   cap: number,
   tell: Tell,
-): Promise<readonly Fate[]> {
+  keep: (fate: Fate) => Promise<void>,
+): Promise<void> {
+  const atLoad = new Set(prey.filter((p) => p.atLoad).map((p) => p.id));
   const bySeeds = await reachOf(hunter, seeds(cap), atLoad, tell);
-  const fates = new Map<string, Fate>();
-  for (const id of ids) {
-    const trials = atLoad.has(id) ? seeds(cap) : bySeeds.get(id) ?? [];
-    const simulation = await hunter.hunt(id, trials, atLoad.has(id));
-    fates.set(id, { id, seeds: cap, ...(simulation && { simulation }) });
-    tell(
-      `${id}: ${
-        simulation
-          ? `${nameOf(simulation.trial)}, ${simulation.oracle}: ${simulation.what}`
-          : "survives the seeds"
-      }`,
-    );
-  }
-  const left = ids.filter((id) => fates.get(id)?.simulation === undefined);
-  if (left.length === 0) return [...fates.values()];
   const tests = await hunter.tests(testFiles());
-  const byTests = await reachOf(hunter, tests, atLoad, tell);
-  const sound = new Set([...byTests.values()].flat());
-  for (const id of left) {
-    const trials = atLoad.has(id) ? tests.filter((t) => sound.has(t)) : byTests.get(id) ?? [];
-    const test = await hunter.hunt(id, trials, atLoad.has(id));
-    tell(`${id}: ${test ? `${nameOf(test.trial)}: ${test.what}` : `SURVIVES ${trials.length} tests too`}`);
-    if (test) fates.set(id, { id, seeds: cap, test });
+  for (const { id, likely } of prey) {
+    const alone = atLoad.has(id);
+    const simulation = await hunter.hunt(id, alone ? seeds(cap) : bySeeds.get(id) ?? [], alone);
+    const trials = simulation === undefined ? likely(tests) : [];
+    const test = await huntByTests(hunter, id, alone, trials, tell);
+    const caught = simulation ?? test;
+    tell(
+      caught === undefined
+        ? `${id}: SURVIVES ${cap} seeds and ${trials.length} tests`
+        : `${id}: ${nameOf(caught.trial)}, ${caught.oracle}: ${caught.what}`,
+    );
+    await keep({ id, seeds: cap, ...(simulation && { simulation }), ...(test && { test }) });
   }
-  return [...fates.values()];
 }
 
-/** The trials that reach each place; trials that fail without a bug are left out, and module code goes to `atLoad`. */
+/** The first test that fails with the bug, and does not without. */
+async function huntByTests(
+  hunter: Hunter,
+  id: string,
+  alone: boolean,
+  trials: readonly TestTrial[],
+  tell: Tell,
+): Promise<Catch | undefined> {
+  for (let left = trials; left.length > 0;) {
+    const caught = await hunter.hunt(id, left, alone);
+    if (caught === undefined) return undefined;
+    const without = await hunter.hunt(undefined, [caught.trial]);
+    if (without === undefined) return caught;
+    tell(`left out, for it fails without a bug: ${nameOf(caught.trial)}: ${without.what}`);
+    left = left.slice(left.findIndex((t) => nameOf(t) === nameOf(caught.trial)) + 1);
+  }
+  return undefined;
+}
+
+/** The seeds that reach each place; module code goes to `atLoad`. Throws when one catches something without a bug. */
 async function reachOf(
   hunter: Hunter,
   trials: readonly Trial[],
@@ -137,37 +166,14 @@ async function reachOf(
   tell: Tell,
 ): Promise<ReadonlyMap<string, Trial[]>> {
   const byId = new Map<string, Trial[]>();
-  let bad = 0;
   for (const { trial, ids, failed } of await hunter.reach(trials)) {
-    if ("seed" in trial && trial.seed < 0) {
-      for (const id of ids) atLoad.add(id);
-    } else if (failed !== undefined) {
-      if ("seed" in trial) throw new Error(`Without a bug, ${nameOf(trial)}: ${failed}`);
-      bad++;
-      tell(`left out, for it fails without a bug: ${nameOf(trial)}: ${failed}`);
-    } else {
-      const same = trials.find((t) => nameOf(t) === nameOf(trial)) as Trial;
-      for (const id of ids) {
-        const known = byId.get(id);
-        if (known === undefined) byId.set(id, [same]);
-        else known.push(same);
-      }
+    if (failed !== undefined) throw new Error(`Without a bug, ${nameOf(trial)}: ${failed}`);
+    const isModule = "seed" in trial && trial.seed < 0;
+    for (const id of ids) {
+      if (isModule) atLoad.add(id);
+      else byId.set(id, [...byId.get(id) ?? [], trial]);
     }
   }
-  tell(`control: ${trials.length - bad} of ${trials.length} trials catch nothing where no bug is active`);
+  tell(`control: ${trials.length} seeds catch nothing where no bug is active`);
   return byId;
-}
-
-function testFiles(): string[] {
-  const files: string[] = [];
-  for (const folder of TESTED) {
-    try {
-      for (const { name } of Deno.readDirSync(new URL(folder, ROOT))) {
-        if (name.endsWith("_test.ts")) files.push(folder + name);
-      }
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    }
-  }
-  return files.toSorted();
 }

@@ -4,11 +4,11 @@
  * @module
  */
 import { TextLineStream } from "./lines.ts";
-import { type Catch, type Job, nameOf, type Trial, type Word } from "./protocol.ts";
+import { type Catch, type Job, nameOf, type TestTrial, type Trial, type Word } from "./protocol.ts";
 import { ROOT } from "./tree.ts";
 
 /** A worker that says nothing for so long, in milliseconds, hangs. */
-const SILENCE_MS = 60_000;
+const SILENCE_MS = 120_000;
 
 /** What a trial without a bug reached; module code is trial `seed -1`. */
 export interface Reach {
@@ -57,8 +57,8 @@ export class Hunter implements AsyncDisposable {
   }
 
   /** The tests of some files. */
-  async tests(files: readonly string[]): Promise<readonly Trial[]> {
-    let tests: readonly Trial[] = [];
+  async tests(files: readonly string[]): Promise<readonly TestTrial[]> {
+    let tests: readonly TestTrial[] = [];
     const end = await this.#run({ do: "tests", files }, (word) => {
       if (word.say === "tests") tests = word.tests;
     });

@@ -57,3 +57,8 @@ export async function writeKnown(known: Known): Promise<void> {
 export function trialsOf(fate: Fate | undefined): Trial[] {
   return [fate?.simulation?.trial, fate?.test?.trial].filter((t) => t !== undefined);
 }
+
+/** Whether a seed or a test caught it. */
+export function isCaught(fate: Fate | undefined): boolean {
+  return fate?.simulation !== undefined || fate?.test !== undefined;
+}

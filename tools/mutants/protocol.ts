@@ -5,7 +5,13 @@
  */
 
 /** Where a bug can be met: a seed of the simulation, or a test. */
-export type Trial = { readonly seed: number } | { readonly file: string; readonly test: string };
+export type Trial = { readonly seed: number } | TestTrial;
+
+/** A test by file and name. */
+export interface TestTrial {
+  readonly file: string;
+  readonly test: string;
+}
 
 /** What a worker is asked. */
 export type Job =
@@ -35,7 +41,7 @@ export type Word =
     readonly ids: readonly string[];
     readonly failed?: string;
   }
-  | { readonly say: "tests"; readonly tests: readonly { readonly file: string; readonly test: string }[] }
+  | { readonly say: "tests"; readonly tests: readonly TestTrial[] }
   /** The job is done. */
   | { readonly say: "done"; readonly ms: number };
 

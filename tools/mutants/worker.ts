@@ -156,7 +156,10 @@ async function work(job: Job): Promise<void> {
   else if (job.do === "reach") await reach(job.trials);
   else {
     const all: { file: string; test: string }[] = [];
-    for (const file of job.files) for (const test of (await testsOf(file)).keys()) all.push({ file, test });
+    for (const file of job.files) {
+      say({ say: "begin", trial: { file, test: "" } });
+      for (const test of (await testsOf(file)).keys()) all.push({ file, test });
+    }
     say({ say: "tests", tests: all });
   }
   say({ say: "done", ms: performance.now() - begun });

@@ -251,7 +251,7 @@ export const CREATING: readonly RuleMutant[] = [
     "an actor that crashed forgets that a create may be under way",
     "operator/keeper.ts",
     "Keeper.#crashed",
-    "this.#left = { bornHere: false, unknownSince: clock.monotonic() };",
+    "this.#left = this.#unsure();",
     "",
   ),
   mutant(

@@ -242,7 +242,7 @@ export const PROCESSES: readonly RuleMutant[] = [
     "a sleeper does not wake when a list shows another size",
     keeper,
     "Keeper.listed",
-    "same(seen.database, event.database)",
+    "equal(seen.database, event.database)",
     "true",
   ),
   mutant(
@@ -251,7 +251,7 @@ export const PROCESSES: readonly RuleMutant[] = [
     "a sleeper wakes with a copy of the CR older than its own writes",
     keeper,
     "Keeper.hibernate",
-    "if (isOlder(this.#object, k.object)) this.#object = k.object;",
+    "this.#object = this.newest;",
     "",
   ),
   mutant(

@@ -1,0 +1,14 @@
+/**
+ * Why survivors survive: the same in effect, speed only, text only, or what nothing tests.
+ *
+ * @module
+ */
+import type { OperatorFate } from "./known.ts";
+
+/** What names an operator mutant from run to run. */
+export function keyOf(fate: Pick<OperatorFate, "file" | "operator" | "was" | "is">): string {
+  return `${fate.file} ${fate.operator}: ${fate.was} => ${fate.is}`;
+}
+
+/** By a rule mutant's id, or an operator mutant's key. */
+export const EXPLAINED: ReadonlyMap<string, string> = new Map([]);

@@ -1,0 +1,50 @@
+/**
+ * Which unit tests hunt a bug that no seed catches: those of its file, and those that name the rule.
+ *
+ * @module
+ */
+import type { TestTrial } from "./protocol.ts";
+import { ROOT } from "./tree.ts";
+
+const FOLDERS = ["tests/statechart/", "tests/operator/", "tests/kube/", "tests/cli/"];
+
+/** Tests by the source below `src/` that they are about. */
+const ABOUT: readonly (readonly [source: RegExp, tests: RegExp])[] = [
+  [/^statechart\/|^core\/backoff/, /statechart\/(?!draw)/],
+  [/^kube\/(reflector|rewind)/, /kube\/(watch|reflector|rewind)/],
+  [/^kube\/lease/, /kube\/lease/],
+  [/^kube\/patches/, /kube\/patches/],
+  [/^operator\/(scheduler|gateway)/, /operator\/(scheduler|account)/],
+  [/^operator\/(absences|orphans|observer|account)/, /operator\/(absence|orphans|observer|account)/],
+  [/^operator\/(keeper|supervisor)/, /operator\/(hibernation|crash|inbox|observer|orphans|life)/],
+  [/^operator\/effects\/adopt/, /operator\/adoption/],
+  [/^operator\/effects\/create/, /operator\/(creating|paused)/],
+  [/^operator\/effects\/(remove|retain)/, /operator\/deleting/],
+  [/^operator\/effects\/modify/, /operator\/drift/],
+  [/^operator\/effects/, /operator\/(recovery|creating|deleting|drift|wiped)/],
+  [/^operator\/(operator|fenced)|^kube\/lease/, /operator\/(recovery|life)|cli\/start/],
+];
+
+/** The tests of those files, and those whose name holds the rule that is broken. */
+export function likelyTests(
+  tests: readonly TestTrial[],
+  files: readonly string[],
+  breaks?: string,
+): readonly TestTrial[] {
+  const rule = breaks === undefined
+    ? undefined
+    : new RegExp(`\\b${breaks}\\b|\\b${breaks.replace(/^rule/, "rules")}\\b`, "i");
+  const named = tests.filter((t) => rule?.test(t.test));
+  const about = tests.filter(({ file }) =>
+    ABOUT.some(([source, of]) => of.test(file) && files.some((f) => source.test(f)))
+  );
+  return [...new Set([...named, ...about])];
+}
+
+/** All files of the folders that are asked. */
+export function testFiles(): string[] {
+  return FOLDERS.flatMap((folder) =>
+    [...Deno.readDirSync(new URL(folder, ROOT))].filter(({ name }) => name.endsWith("_test.ts"))
+      .map(({ name }) => folder + name)
+  ).toSorted();
+}
