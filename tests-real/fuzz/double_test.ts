@@ -116,7 +116,7 @@ Deno.test("Whatever is created, the embedded API takes or refuses it as the real
       }
       assertAlike(seen, "POST");
     }),
-    parameters(700, 20_000),
+    parameters(600, 15_000),
   );
 });
 
@@ -148,6 +148,6 @@ Deno.test("Whatever is patched, the embedded API takes or refuses it as the real
       );
       await both("DELETE", `${path}/${name}`);
     }),
-    parameters(250, 20_000),
+    parameters(200, 15_000),
   );
 });

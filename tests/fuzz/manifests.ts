@@ -178,3 +178,17 @@ export const mergePatch: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
 /** A merge patch of the status. */
 export const statusPatch: fc.Arbitrary<Record<string, unknown>> = mixedObject({ ...STATUS, required: [] })
   .map((status) => ({ status }));
+
+/** A batch of resources, half of them right. */
+export const resources: fc.Arbitrary<Record<string, unknown>[]> = fc.array(
+  fc.tuple(manifest, rightSpec, fc.boolean(), fc.uuid()).map(([object, spec, right, name]) =>
+    right ? { apiVersion: API_VERSION, kind: KIND, metadata: { name: `r-${name}` }, spec } : object
+  ),
+  { minLength: 1, maxLength: 60, size: "max" },
+);
+
+/** What users change in a batch. */
+export const patches: fc.Arbitrary<Record<string, unknown>[]> = fc.array(mergePatch, {
+  maxLength: 30,
+  size: "max",
+});

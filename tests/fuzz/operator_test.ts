@@ -1,147 +1,20 @@
 /**
- * Random resources through API and operator: whatever is accepted becomes usable or says which field stands in the way;
- * nothing crashes; nothing that is shown carries markup or control characters; nothing is left behind.
+ * Random resources through the embedded API and the operator.
  *
  * @module
  */
-import { assert, assertEquals } from "@std/assert";
 import * as fc from "fast-check";
-import { GROUP, KIND, TAG, VERSION } from "../../src/api/constants.ts";
+import { API_VERSION, KIND } from "../../src/api/constants.ts";
 import { customResourceDefinition } from "../../src/api/crd.ts";
-import type { ExternalDatabase } from "../../src/api/schema.ts";
-import { eventually } from "../support/eventually.ts";
-import { manifest, mergePatch, mixedSpec, rightSpec } from "./manifests.ts";
-import { type FuzzRig, RESOURCES, startFuzzRig } from "./rig.ts";
+import { live, OFFERED } from "./batch.ts";
+import { mixedSpec, patches, resources } from "./manifests.ts";
+import { embeddedApi, type Engines, type FuzzRig, startFuzzRig } from "./rig.ts";
 import { parameters } from "./settings.ts";
 import { HOSTILE } from "./values.ts";
 
-const MERGE = "application/merge-patch+json";
-/** How long a batch may take to come to rest, or to go, in milliseconds. */
-const SETTLE_MS = 10_000;
-const OFFERED = { postgres: ["14", "15"], a: ["1"] };
-
-/** What nobody may see unescaped: C0 but for the line feed of a document, DEL, C1, separators, direction marks. */
-// deno-lint-ignore no-control-regex
-const UNSAFE = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/;
-const MARKUP = /<(script|img|b)\b/i;
-
-/** Reasons that name their field, or the provider's word, in their message. */
-const TELLING: Readonly<Record<string, RegExp>> = {
-  Paused: /spec\.paused/,
-  InvalidSpec: /spec(\.\w+)? is /,
-  CreateFailed: /\w/,
-  UpdateFailed: /\w/,
-  Conflict: /\w/,
-  ImmutableFieldChanged: /engine|version|providerId/,
-  DriftNotRepairable: /version|sizeGb|engine/,
-  DriftReported: /version|sizeGb/,
-};
-
-function conditions(object: ExternalDatabase) {
-  return object.status?.conditions ?? [];
-}
-
-/** Whether a resource is usable and in step, or says why not. */
-function atRest(object: ExternalDatabase): boolean {
-  if (object.status?.observedGeneration !== object.metadata.generation) return false;
-  return conditions(object).length === 2 &&
-    conditions(object).every(({ status, reason, message }) =>
-      status === "True" || TELLING[reason]?.test(message) === true
-    );
-}
-
-function describe(objects: readonly ExternalDatabase[]): string {
-  return objects.slice(0, 3).map(({ metadata, spec, status }) => JSON.stringify({ metadata, spec, status }))
-    .join("\n");
-}
-
-async function come(rig: FuzzRig, what: string, moving: () => ExternalDatabase[]): Promise<void> {
-  await eventually(what, () => moving().length === 0, SETTLE_MS, 20).catch((error) => {
-    const bad = rig.lines.filter((line) => line.startsWith("{")).slice(-5).join("");
-    throw new Error(`${error.message}; ${moving().length} are not:\n${describe(moving())}\n${bad}`);
-  });
-}
-
-/** What is wrong with a text that people see. */
-function assertShowable(what: string, text: string, markup: boolean): void {
-  const at = text.search(UNSAFE);
-  assert(
-    at < 0,
-    `${what} carries U+${text.codePointAt(at)?.toString(16)}: ${
-      JSON.stringify(text.slice(at - 80, at + 40))
-    }`,
-  );
-  if (!markup) return;
-  const tag = text.search(MARKUP);
-  assert(tag < 0, `${what} carries markup: ${JSON.stringify(text.slice(tag - 80, tag + 40))}`);
-}
-
-async function assertShown(rig: FuzzRig): Promise<void> {
-  const { page, json, notes } = await rig.shown();
-  assertShowable("the page", page, true);
-  assertShowable("the page's JSON", json, false);
-  for (const note of notes) assertShowable("an Event", note, false);
-  for (const object of rig.resources()) {
-    for (const { message, reason } of conditions(object)) {
-      assertShowable("a condition", message, false);
-      assert(
-        /^[A-Za-z]+$/.test(reason) && reason !== "ActorFailed",
-        `${object.metadata.name}: ${reason}: ${message}`,
-      );
-    }
-  }
-  for (const line of rig.lines) {
-    assert(line.endsWith("\n") && !line.slice(0, -1).includes("\n"), `not one line: ${JSON.stringify(line)}`);
-    assertShowable("a line of the log", line.slice(0, -1), false);
-    assert(!line.includes("hunter2"), `a password in the log: ${line}`);
-    if (line.startsWith("{")) JSON.parse(line);
-    assert(!/"level":"error"|crashed/.test(line), line);
-  }
-}
-
-/** Lets every resource go, and holds that nothing but what is to be kept is left in the cloud. */
-async function removeAll(rig: FuzzRig): Promise<void> {
-  for (const { metadata } of rig.resources()) {
-    const path = `${RESOURCES}/${encodeURIComponent(metadata.name)}`;
-    const foreign = (metadata.finalizers ?? []).filter((f) => f.startsWith("example.com/"));
-    const left = (metadata.finalizers ?? []).filter((f) => !foreign.includes(f));
-    if (foreign.length > 0) await rig.ask("PATCH", path, { metadata: { finalizers: left } }, MERGE);
-    await rig.ask("PATCH", path, { spec: { paused: false } }, MERGE);
-    const gone = await rig.ask("DELETE", path);
-    assert([200, 202, 404].includes(gone.status), JSON.stringify(gone.body));
-  }
-  await come(rig, "all resources are gone", rig.resources);
-  const left = rig.cloud.databases().filter((d) => d.tags[TAG.retained] === undefined);
-  assertEquals(left, [], "databases that were left behind");
-  for (const { id } of rig.cloud.databases()) rig.cloud.remove(id);
-  await eventually("no actor is left", () => [...rig.operator.supervisor.keepers].length === 0, SETTLE_MS);
-}
-
-/** One batch: created, at rest, patched, at rest, deleted. */
-async function live(rig: FuzzRig, objects: readonly object[], patches: readonly object[]): Promise<void> {
-  await Promise.all(objects.map((object) => rig.ask("POST", RESOURCES, object)));
-  const moving = () => rig.resources().filter((o) => !atRest(o));
-  await come(rig, "all resources are usable or say why not", moving);
-  await assertShown(rig);
-  const names = rig.resources().map((o) => o.metadata.name);
-  await Promise.all(patches.map((patch, i) => {
-    const name = names[i % Math.max(1, names.length)];
-    return name === undefined
-      ? undefined
-      : rig.ask("PATCH", `${RESOURCES}/${encodeURIComponent(name)}`, patch, MERGE);
-  }));
-  await come(rig, "all patched resources are usable or say why not", moving);
-  await assertShown(rig);
-  await removeAll(rig);
-}
-
 /** Runs one batch in a world of its own, so that what fails can be made smaller. */
-async function inRig(
-  crd: unknown,
-  engines: Record<string, string[]> | null,
-  batch: (rig: FuzzRig) => Promise<void>,
-) {
-  const rig = await startFuzzRig(crd, engines);
+async function inRig(crd: unknown, engines: Engines, batch: (rig: FuzzRig) => Promise<void>): Promise<void> {
+  const rig = startFuzzRig(await embeddedApi(crd), engines);
   try {
     await batch(rig);
   } finally {
@@ -149,16 +22,12 @@ async function inRig(
   }
 }
 
-const named = fc.tuple(manifest, rightSpec, fc.boolean(), fc.uuid()).map(([object, spec, right, name]) =>
-  right ? { apiVersion: `${GROUP}/${VERSION}`, kind: KIND, metadata: { name: `r-${name}` }, spec } : object
-);
-
 for (const [words, engines] of [["takes any engine", null], ["offers two engines", OFFERED]] as const) {
   Deno.test(`Whatever resource the API takes becomes usable or says what is wrong, and leaves nothing in a cloud that ${words}`, async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(named, { minLength: 1, maxLength: 60, size: "max" }),
-        fc.array(mergePatch, { maxLength: 30, size: "max" }),
+        resources,
+        patches,
         (objects, patches) =>
           inRig(customResourceDefinition(), engines, (rig) => live(rig, objects, patches)),
       ),
@@ -187,7 +56,7 @@ Deno.test("A resource of any shape that an older schema let in crashes nothing a
   await fc.assert(
     fc.asyncProperty(fc.array(spec, { minLength: 1, maxLength: 60, size: "max" }), async (specs) => {
       const objects = specs.map((spec, i) => ({
-        apiVersion: `${GROUP}/${VERSION}`,
+        apiVersion: API_VERSION,
         kind: KIND,
         metadata: { name: `loose-${i}` },
         spec,

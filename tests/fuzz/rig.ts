@@ -1,5 +1,6 @@
 /**
- * The whole operator on the embedded API with a fast simulated cloud, and all that it shows to people, collected.
+ * The whole operator on a Kubernetes API, embedded or real, with a fast simulated cloud; and all that it shows to
+ * people, collected.
  *
  * @module
  */
@@ -26,8 +27,10 @@ export interface FuzzRig {
   readonly cloud: SimulatedCloud;
   /** Lines of the log, each with its line feed, as JSON and as text. */
   readonly lines: readonly string[];
-  /** The resources that the API holds, of all namespaces. */
-  readonly resources: () => ExternalDatabase[];
+  /** Path of the resources. */
+  readonly path: string;
+  /** The resources that the API holds. */
+  readonly resources: () => Promise<ExternalDatabase[]>;
   /** Sends a request to the API; the body is a JSON value. */
   readonly ask: (method: string, path: string, body?: unknown, type?: string) => Promise<Answer>;
   /** The page, its JSON, and the Events' notes. */
@@ -49,16 +52,43 @@ export interface Shown {
   readonly notes: readonly string[];
 }
 
-/** Path of the resources in the namespace `default`. */
-export const RESOURCES = `/apis/${GROUP}/${VERSION}/namespaces/default/${PLURAL}`;
+/** The engines and versions that a cloud offers; `null`: whatever is asked for. */
+export type Engines = Record<string, string[]> | null;
 
-/** Starts all of it under a CustomResourceDefinition. */
-export async function startFuzzRig(
-  crd: unknown,
-  engines: Record<string, string[]> | null,
-): Promise<FuzzRig> {
+/** An API that a rig runs on. */
+export interface FuzzApi {
+  readonly namespace: string;
+  /** A request as an admin. */
+  readonly fetch: (path: string, init: RequestInit) => Promise<Response>;
+  /** The operator's own way to it. */
+  readonly transport: Transport;
+  readonly close: () => void;
+}
+
+/** An embedded API under a CustomResourceDefinition. */
+export async function embeddedApi(crd: unknown): Promise<FuzzApi> {
   const clock = systemClock;
   const api = createEmbeddedApi({ clock, random: seededRandom(1) });
+  const fetch: FuzzApi["fetch"] = (path, init) => api.fetch(new Request(`http://embedded${path}`, init));
+  const made = await fetch("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(crd),
+  });
+  if (made.status !== 201) throw new Error(`Creating the CRD failed: ${await made.text()}`);
+  await made.body?.cancel();
+  const transport = new Transport({
+    config: loopbackConfig("http://embedded"),
+    clock,
+    fetch: (url, { client: _, ...init }) => api.fetch(new Request(url, init)),
+    createClient: () => ({ close: () => {} }),
+  });
+  return { namespace: "default", fetch, transport, close: () => api.close() };
+}
+
+/** Starts the operator on an API, with a cloud. */
+export function startFuzzRig(api: FuzzApi, engines: Engines): FuzzRig {
+  const clock = systemClock;
   const cloud = new SimulatedCloud({
     clock,
     random: seededRandom(2),
@@ -71,19 +101,14 @@ export async function startFuzzRig(
     effectBoundMs: 100,
   });
   const ask: FuzzRig["ask"] = async (method, path, body, type = "application/json") => {
-    const answer = await api.fetch(
-      new Request(
-        `http://embedded${path}`,
-        body === undefined
-          ? { method }
-          : { method, headers: { "content-type": type }, body: JSON.stringify(body) },
-      ),
-    );
+    const init = body === undefined
+      ? { method }
+      : { method, headers: { "content-type": type }, body: JSON.stringify(body) };
+    const answer = await api.fetch(path, init);
     const text = await answer.text();
     return { status: answer.status, body: text.startsWith("{") ? JSON.parse(text) : text };
   };
-  const made = await ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
-  if (made.status !== 201) throw new Error(`Creating the CRD failed: ${JSON.stringify(made.body)}`);
+  const path = `/apis/${GROUP}/${VERSION}/namespaces/${api.namespace}/${PLURAL}`;
   const lines: string[] = [];
   const write = (line: string) => void lines.push(line);
   const json = createLogger({ format: "json", level: "debug", clock, write });
@@ -95,14 +120,8 @@ export async function startFuzzRig(
       text.log(level, message, fields);
     },
   };
-  const transport = new Transport({
-    config: loopbackConfig("http://embedded"),
-    clock,
-    fetch: (url, { client: _, ...init }) => api.fetch(new Request(url, init)),
-    createClient: () => ({ close: () => {} }),
-  });
   const recorder = createEventRecorder({
-    events: createEventsPort(transport),
+    events: createEventsPort(api.transport),
     clock,
     random: seededRandom(3),
     log,
@@ -110,7 +129,7 @@ export async function startFuzzRig(
     rate: 10_000,
   });
   const operator = createOperator({
-    cluster: createCluster(transport),
+    cluster: createCluster(api.transport),
     provider: createSimulatedProvider(cloud, { clock }),
     recorder,
     clock,
@@ -118,6 +137,7 @@ export async function startFuzzRig(
     log,
     metrics: noMetrics,
     pollIntervalMs: 10_000,
+    namespaces: [api.namespace],
   });
   const server = serveOperator({
     listen: { hostname: "127.0.0.1", port: 0 },
@@ -135,11 +155,12 @@ export async function startFuzzRig(
     cloud,
     lines,
     ask,
-    resources: () => [...api.store.list(`${GROUP}/${PLURAL}`)] as unknown as ExternalDatabase[],
+    path,
+    resources: async () => (await ask("GET", path)).body.items,
     shown: async () => {
       await recorder.flush(2_000);
       const get = async (path: string) => await (await fetch(`${url}${path}`)).text();
-      const events = await ask("GET", "/apis/events.k8s.io/v1/events");
+      const events = await ask("GET", `/apis/events.k8s.io/v1/namespaces/${api.namespace}/events`);
       return {
         page: await get("/?limit=1000"),
         json: await get("/api/databases?limit=1000"),
@@ -152,7 +173,7 @@ export async function startFuzzRig(
       await running;
       await recorder.flush(1_000);
       await server.close();
-      transport.close();
+      api.transport.close();
       api.close();
     },
   };

@@ -89,9 +89,16 @@ const FAULTS: readonly Fault[] = [
   },
 ];
 
+/** How long a kill that is aimed waits for a call in flight, in milliseconds. */
+const AIM_MS = 4_000;
+
+/** Four kills in five are aimed at mutating calls in flight; the fifth hits whatever is going on. */
 async function killOperator({ operator, witness }: Targets, chaos: Chaos): Promise<void> {
   const { hits } = chaos.figures;
-  const calls = await witness.inFlight().catch(() => 0);
+  const inFlight = () => witness.inFlight().catch(() => 0); // the cloud may be away
+  const until = performance.now() + (chaos.draw() < 0.8 ? AIM_MS : 0);
+  let calls = await inFlight();
+  while (calls === 0 && performance.now() < until && !chaos.ending) calls = await inFlight();
   await operator.kill();
   hits.kills++;
   if (calls > 0) hits.withCalls++;
@@ -140,6 +147,16 @@ export class Chaos {
       if (fault !== undefined) this.#strike(fault);
     }
     await Promise.all(this.#open);
+  }
+
+  /** A number from the seed, in [0, 1). */
+  draw(): number {
+    return this.random.next();
+  }
+
+  /** Whether faults are to end. */
+  get ending(): boolean {
+    return this.#signal.aborted;
   }
 
   /** Whether a fault is at work on that part. */

@@ -45,8 +45,10 @@ export interface SoakReport {
   readonly warnings: number;
 }
 
-/** How long all may take to come right after the faults, in milliseconds: three of the longest backoffs. */
-const SETTLE_MS = 180_000;
+/** How long all may take to come right after the faults, in milliseconds: five of the longest backoffs. */
+const SETTLE_MS = 300_000;
+/** Between two words on what is still not right, in milliseconds. */
+const TELL_MS = 20_000;
 /** Poll period of the operator, in milliseconds: the shortest that it takes. */
 const POLL_MS = 10_000;
 /** Between two looks at the cloud's books, in milliseconds: less than a database lives. */
@@ -55,7 +57,7 @@ const FOREIGN = 20;
 const SHOWN = 20;
 
 const CLOUD = [
-  ...["--latency=30ms", "--provision-time=2s", "--modify-time=1s", "--delete-time=1s", "--read-lag=2s"],
+  ...["--latency=250ms", "--provision-time=2s", "--modify-time=1s", "--delete-time=1s", "--read-lag=2s"],
   ...["--effect-bound=5s", "--lose-answers=0.05", "--late-effects=0.01", "--fail-before=0.02"],
   "--fail-after=0.01",
 ];
@@ -220,6 +222,7 @@ class Soak {
     let calm = false;
     let objects: Awaited<ReturnType<Users["list"]>> = [];
     let problems: readonly string[] = [];
+    let toldAt = begin;
     while (!signal.aborted && performance.now() - begin < SETTLE_MS) {
       try {
         if (!calm) {
@@ -233,6 +236,14 @@ class Soak {
         if (calm && problems.length === 0 && objects.length === this.options.databases) {
           settledAfter = (performance.now() - begin) / 1_000;
           break;
+        }
+        if (performance.now() - toldAt > TELL_MS) {
+          toldAt = performance.now();
+          say(
+            `${problems.length} problems are left, such as: ${
+              problems[0] ?? "names that are to be made again"
+            }`,
+          );
         }
       } catch (error) {
         say(`looking again: ${error instanceof Error ? error.message : error}`);
