@@ -50,7 +50,8 @@ Deno.test("200 databases on one server: made, seen by one query a page, deleted;
 
     statements = 0;
     const [wanted] = requests;
-    const uid = { "db.my.domain/uid": wanted!.tags["db.my.domain/uid"]! };
+    const tags: Record<string, string> = wanted!.tags;
+    const uid = { "db.my.domain/uid": tags["db.my.domain/uid"]! };
     assertEquals((await listAll(provider, uid)).items.map(({ tags }) => tags), [wanted!.tags]);
     assertEquals(statements, 1); // a look-up reads one row, not all
 

