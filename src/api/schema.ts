@@ -91,6 +91,12 @@ export const statusSchema = z.object({
   provisioningFailures: z.int32().min(0).optional().describe(
     "Databases in a row that failed before they were ever available.",
   ),
+  losses: z.int32().min(0).optional().describe(
+    "Databases in a row that were gone at the provider and were created anew; each makes the next wait longer.",
+  ),
+  lastLossTime: z.string().meta({ format: "date-time" }).optional().describe(
+    "When the last of them was given up.",
+  ),
   observedGeneration: z.int32().min(0).optional().describe(
     "The metadata.generation that the operator last acted on.",
   ),

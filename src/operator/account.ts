@@ -25,6 +25,7 @@ export class AccountWatch {
   #infoAt = Number.NEGATIVE_INFINITY;
   #since = Number.NEGATIVE_INFINITY;
   #before = Number.NEGATIVE_INFINITY;
+  #asking: Promise<boolean> | undefined;
   readonly #summons: Summons;
 
   constructor(
@@ -63,6 +64,17 @@ export class AccountWatch {
   /** Asks for a look soon: an absence counts only under an account that has said its name since (A2). */
   requestRefresh(): void {
     this.#summons.request();
+  }
+
+  /**
+   * Resolves once the account has said its name in answer to a request of `since` (monotonic milliseconds) or later, or
+   * did not answer. Many that wait share a request.
+   */
+  async heard(since: number, signal: AbortSignal): Promise<void> {
+    while (this.#infoAt < since && !signal.aborted) {
+      this.#asking ??= this.refresh(signal).finally(() => this.#asking = undefined);
+      if (!(await this.#asking)) return;
+    }
   }
 
   /** Why there is no answer, for people. */

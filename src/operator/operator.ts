@@ -158,6 +158,7 @@ export class Operator {
         requestRound: () => this.observer.requestRound(),
         requestRelist: () => this.reflector.relist(),
         requestAccount: () => this.account.requestRefresh(),
+        accountHeard: (since, signal) => this.account.heard(since, signal),
         noteAbsent: (uid) => this.absences.absent(uid),
         notePresent: (uid) => this.absences.present(uid),
       },

@@ -13,7 +13,9 @@ import { type Decision, isEffect, type Verdict } from "./decision.ts";
 import {
   accountDiffers,
   belongsToOther,
+  incarnationOf,
   isReadDue,
+  MAX_INT32,
   ownership,
   pollMs,
   presentDatabase,
@@ -32,7 +34,7 @@ import type { TopState } from "./vocabulary.ts";
 export function decide(k: Knowledge, view: View): Decision {
   const lost = vanished(k);
   if (lost !== undefined) return withoutResource(heedFailure(lost, view, plan(lost, view)), end(lost));
-  const next = plan(k, view);
+  const next = withinLimits(k, plan(k, view));
   const planned = heedFailure(k, view, next);
   if (isEffect(planned.step) || planned.step === "end" || planned.quiet) return planned;
   // Rule 6: nothing is written before the id; and the write that records it will say all there is to say.
@@ -41,6 +43,17 @@ export function decide(k: Knowledge, view: View): Decision {
   const left = (k.failures.report?.until ?? view.now) - view.now;
   if (left > 0) return { ...planned, waitMs: Math.min(planned.waitMs ?? left, left) };
   return { ...planned, step: "report" };
+}
+
+/** A number that is at its end leaves no other incarnation: said, rather than refused by the API server again and again. */
+function withinLimits(k: Knowledge, planned: Decision): Decision {
+  if (planned.step !== "reincarnate" || incarnationOf(k.object) < MAX_INT32) return planned;
+  const verdict = no(
+    "ProvisioningFailed",
+    `No other database can be created for this resource, as status.incarnation is at its limit of ${MAX_INT32}; ` +
+      "delete the resource and apply it again",
+  );
+  return { state: planned.state, step: "idle", ready: verdict, synced: verdict };
 }
 
 /** The next thing to do, failures and reports apart. */

@@ -18,6 +18,7 @@ import {
   transitionalPollMs,
 } from "./facts.ts";
 import type { Knowledge } from "./knowledge.ts";
+import { lossesInARow, recreationWaitMs } from "./losses.ts";
 import { no } from "./verdicts.ts";
 import { ACCOUNT_WAIT_MS, type View } from "./view.ts";
 
@@ -72,6 +73,17 @@ export function decideMissing(k: Knowledge, view: View): Decision {
     return hasAccountSpoken(k, view, absentAt)
       ? { ...said, step: "confirm" }
       : { ...said, step: "wait", waitMs: ACCOUNT_WAIT_MS };
+  }
+  const wait = recreationWaitMs(k, view);
+  if (wait > 0) {
+    const again = no(
+      "ExternalMissing",
+      `${missing.message}, as ${
+        lossesInARow(k.object.status, view.wallNow)
+      } before it in a row; another is created ` +
+        "after a wait that grows with their number, or at once on db.my.domain/reconcile",
+    );
+    return { ...said, ready: again, synced: again, step: "wait", waitMs: wait };
   }
   if (age > ABSENCE_AGE_MS) return { ...said, step: "confirm" };
   return { ...said, step: "reincarnate" };

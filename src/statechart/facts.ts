@@ -69,6 +69,9 @@ export function otherNamed(object: ExternalDatabase): string | undefined {
   return has === undefined || providerId === has ? undefined : providerId;
 }
 
+/** The largest number that a counter of the status can hold. */
+export const MAX_INT32 = 2 ** 31 - 1;
+
 /** The incarnation in force, from 1 (rule 7). */
 export function incarnationOf(object: ExternalDatabase): number {
   return object.status?.incarnation ?? 1;

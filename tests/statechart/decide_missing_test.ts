@@ -24,6 +24,39 @@ table("missing", {
     is: "Drifted/confirm",
   },
   "R7: once confirmed a new incarnation begins": { k: known(withId(), gone), is: "Drifted/reincarnate" },
+  "rule 7: the second in a row waits a minute": {
+    k: known(withId({ status: inStep({ losses: 1, lastLossTime: "2025-12-31T23:59:30Z" }) }), gone),
+    is: "Drifted/wait",
+    synced: "ExternalMissing",
+  },
+  "rule 7: and comes after that": {
+    k: known(withId({ status: inStep({ losses: 1, lastLossTime: "2025-12-31T23:59:00Z" }) }), gone),
+    is: "Drifted/reincarnate",
+  },
+  "rule 7: the wait grows with their number": {
+    k: known(withId({ status: inStep({ losses: 4, lastLossTime: "2025-12-31T23:53:00Z" }) }), gone),
+    is: "Drifted/wait",
+  },
+  "rule 7: to a quarter of an hour": {
+    k: known(withId({ status: inStep({ losses: 90, lastLossTime: "2025-12-31T23:45:00Z" }) }), gone),
+    is: "Drifted/reincarnate",
+  },
+  "rule 7: a row ends after hours": {
+    k: known(withId({ status: inStep({ losses: 90, lastLossTime: "2025-12-31T19:00:00Z" }) }), gone),
+    is: "Drifted/reincarnate",
+  },
+  "rule 7: a person who edits the spec need not wait": {
+    k: known(
+      withId({ status: inStep({ losses: 9, lastLossTime: "2025-12-31T23:59:59Z", observedGeneration: 0 }) }),
+      gone,
+    ),
+    is: "Drifted/reincarnate",
+  },
+  "rule 7: an incarnation at its limit is said, not tried": {
+    k: known(withId({ status: inStep({ incarnation: 2_147_483_647 }) }), gone),
+    is: "Drifted/idle",
+    synced: "ProvisioningFailed",
+  },
   "R7: not within the settle window": {
     k: known(withId(), gone),
     v: { settleSince: NOW - 1_000 },

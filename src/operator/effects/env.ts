@@ -35,6 +35,8 @@ export interface EffectEnv {
   readonly requestRelist: () => void;
   /** Asks for the account soon: an absence counts only under the account that holds the database (S4, A2). */
   readonly requestAccount: () => void;
+  /** Resolves once the account has said its name in answer to a request of this time or later, or did not answer. */
+  readonly accountHeard: (since: number, signal: AbortSignal) => Promise<void>;
   /** An absence by id was read. */
   readonly noteAbsent: (uid: string) => void;
   /** A database was read by id: whatever a list said, it is there (rule 10). */

@@ -7,8 +7,15 @@ import { addFinalizer, patchStatus, removeFinalizer, type StatusChange } from ".
 import type { JsonPatchOperation } from "../../kube/port.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
 import { quote } from "../../statechart/drift.ts";
-import { incarnationOf, isAdopted, isRemovalAsked } from "../../statechart/facts.ts";
-import { hasFinalizer, isNew, type Learned } from "../../statechart/knowledge.ts";
+import { incarnationOf, isAdopted, isRemovalAsked, MAX_INT32 } from "../../statechart/facts.ts";
+import {
+  type ExternalState,
+  hasFinalizer,
+  isNew,
+  type Knowledge,
+  type Learned,
+} from "../../statechart/knowledge.ts";
+import { lossesInARow } from "../../statechart/losses.ts";
 import { recordedStatus } from "../../statechart/recorded.ts";
 import { statusChange, statusOf, type TimelessStatus, withTimes } from "../../statechart/status.ts";
 import { StepError } from "../../statechart/step_error.ts";
@@ -18,6 +25,7 @@ import {
   keyOf,
   othersThan,
   patching,
+  readById,
   readObject,
   timestamp,
 } from "./env.ts";
@@ -56,8 +64,11 @@ function isYoung(env: EffectEnv, { metadata }: ExternalDatabase): boolean {
 export const record: EffectFunction = async (env, { decision, latest }, signal) => {
   const { database } = decision;
   if (database === undefined) throw new StepError("bug", "There is no database to record");
+  const account = await accountOf(env, latest(), database, signal);
   const k = latest();
-  const { status } = recordedStatus(k, database, env.view(k.object.metadata.uid));
+  const view = env.view(k.object.metadata.uid);
+  const provider = view.provider && { ...view.provider, account };
+  const { status } = recordedStatus(k, database, { ...view, provider });
   const facts = await writeStatus(env, k.object, status, signal);
   if (facts.object !== undefined) {
     const adopted = isAdopted(k.object, database.id);
@@ -84,6 +95,28 @@ export const record: EffectFunction = async (env, { decision, latest }, signal) 
     duplicates: othersThan(database, k.lookup?.found ?? [], k.object.metadata.uid),
   };
 };
+
+/**
+ * The account that a database was seen in: the one that names itself after that (rule 6, A2). Where it is not the one
+ * that was last heard of, the credentials changed meanwhile, and a read by id says on which side of that it was.
+ */
+async function accountOf(
+  env: EffectEnv,
+  k: Knowledge,
+  database: ExternalState,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { uid } = k.object.metadata;
+  const before = env.view(uid).provider?.account;
+  const { observation, lookup } = k;
+  const read = observation?.kind === "present" && observation.database.id === database.id;
+  const seenAt = (read ? observation.sentAt : lookup?.sentAt) ?? env.clock.monotonic();
+  await env.accountHeard(seenAt, signal);
+  const view = env.view(uid);
+  const now = view.provider?.account;
+  if (now === before && view.accountSince < seenAt) return now;
+  return (await readById(env, database.id, "create", signal)).kind === "present" ? now : before;
+}
 
 /** Says how things are. */
 export const report: EffectFunction = async (env, { decision, latest }, signal) => {
@@ -119,6 +152,10 @@ export const reincarnate: EffectFunction = async (env, { decision, latest }, sig
     repair: undefined,
     conditions: withTimes(object.status, statusOf(k, decision).conditions, timestamp(env.clock)),
     ...(failed ? { provisioningFailures: (object.status?.provisioningFailures ?? 0) + 1 } : {}),
+    ...(lost === undefined || failed ? {} : {
+      losses: Math.min(lossesInARow(object.status, env.clock.now()) + 1, MAX_INT32),
+      lastLossTime: timestamp(env.clock),
+    }),
   };
   const facts = await statusPatch(
     env,

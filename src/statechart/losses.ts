@@ -1,0 +1,32 @@
+/**
+ * Databases that vanish again and again: each is created anew, after a wait that grows with their number and that the
+ * status keeps, so that a restart does not forget it (rule 7, S5).
+ *
+ * @module
+ */
+import type { ExternalDatabaseStatus } from "../api/schema.ts";
+import { type Knowledge, reconcileDue } from "./knowledge.ts";
+import type { View } from "./view.ts";
+
+/** Wait before the second in a row is created anew, in milliseconds; doubled for each that follows. */
+const FIRST_MS = 60_000;
+/** Longest wait, in milliseconds. */
+const CAP_MS = 900_000;
+/** A loss that comes so long after the last one, in milliseconds, is the first of a new row. */
+const ROW_MS = 4 * 3_600_000;
+
+/** Losses in a row so far. */
+export function lossesInARow(status: ExternalDatabaseStatus | undefined, wallNow: number): number {
+  const last = Date.parse(status?.lastLossTime ?? "");
+  return Number.isNaN(last) || wallNow - last > ROW_MS ? 0 : status?.losses ?? 0;
+}
+
+/** Milliseconds until a lost database may be created anew: none for the first, and none when a person asks. */
+export function recreationWaitMs(k: Knowledge, view: View): number {
+  const { status, metadata } = k.object;
+  const losses = lossesInARow(status, view.wallNow);
+  if (losses === 0 || reconcileDue(k.object) || status?.observedGeneration !== metadata.generation) return 0;
+  const wait = Math.min(CAP_MS, FIRST_MS * 2 ** Math.min(losses - 1, 20));
+  const left = Date.parse(status?.lastLossTime ?? "") + wait - view.wallNow;
+  return Math.min(Math.max(left, 0), wait); // a wall clock that was set back makes no wait longer
+}
