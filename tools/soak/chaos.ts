@@ -90,7 +90,7 @@ const FAULTS: readonly Fault[] = [
 ];
 
 /** How long a kill that is aimed waits for a call in flight, in milliseconds. */
-const AIM_MS = 4_000;
+const AIM_MS = 8_000;
 
 /** Four kills in five are aimed at mutating calls in flight; the fifth hits whatever is going on. */
 async function killOperator({ operator, witness }: Targets, chaos: Chaos): Promise<void> {

@@ -4,17 +4,14 @@
  *
  * @module
  */
-import { GROUP, PLURAL } from "../../src/api/constants.ts";
 import { type Random, seededRandom } from "../../src/core/random.ts";
 import { installCrd } from "../../tests-real/support/crd.ts";
-import { freshNamespace, type Kube, startKube } from "../../tests-real/support/kube.ts";
-import { freePorts } from "../../tests-real/support/process.ts";
+import { freshNamespace, type Kube } from "../../tests-real/support/kube.ts";
 import { Chaos } from "./chaos.ts";
 import { type Figures, noFigures } from "./figures.ts";
 import { changes, unsettled } from "./oracles.ts";
 import { pause } from "./pause.ts";
-import { Part } from "./processes.ts";
-import { TcpProxy } from "./proxy.ts";
+import { keepLogs, makeRig, POLL_MS, type Rig, startAuditedKube } from "./rig.ts";
 import { Users } from "./users.ts";
 import { Witness } from "./witness.ts";
 
@@ -49,27 +46,11 @@ export interface SoakReport {
 const SETTLE_MS = 300_000;
 /** Between two words on what is still not right, in milliseconds. */
 const TELL_MS = 20_000;
-/** Poll period of the operator, in milliseconds: the shortest that it takes. */
-const POLL_MS = 10_000;
 /** Between two looks at the cloud's books, in milliseconds: less than a database lives. */
 const LOOK_MS = 400;
 const FOREIGN = 20;
 const SHOWN = 20;
 
-const CLOUD = [
-  ...["--latency=250ms", "--provision-time=2s", "--modify-time=1s", "--delete-time=1s", "--read-lag=2s"],
-  ...["--effect-bound=5s", "--lose-answers=0.05", "--late-effects=0.01", "--fail-before=0.02"],
-  "--fail-after=0.01",
-];
-const KEPT = [
-  "operator.log",
-  "cloud.log",
-  "kube-apiserver.log",
-  "etcd.log",
-  "audit.log",
-  "cloud.state",
-  "effects.log",
-];
 const NO_FAULTS = { loseAnswers: 0, lateEffects: 0, failBefore: 0, failAfter: 0 };
 
 /** Runs a soak to its end. */
@@ -80,96 +61,35 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
     say: (line) =>
       options.say(`${((performance.now() - started) / 1_000).toFixed(1).padStart(6)} s  ${line}`),
   };
-  const audit = await Deno.makeTempDir({ prefix: "externaldatabase-soak-audit-" });
-  await Deno.writeTextFile(`${audit}/policy.yaml`, AUDIT_POLICY);
-  const kube = await startKube({
-    apiServerArgs: [
-      ...[
-        `--audit-policy-file=${audit}/policy.yaml`,
-        "--audit-log-path=audit.log",
-        "--audit-log-maxsize=1000",
-      ],
-    ],
-  });
+  const { kube, end } = await startAuditedKube();
   try {
     await installCrd(kube);
     return await new Soak(kube, told).run();
   } finally {
-    await kube.stop();
-    await Deno.remove(audit, { recursive: true });
+    await end();
   }
 }
-
-/** Every write of a resource with its body: who did what, when a violation is to be explained. */
-const AUDIT_POLICY = JSON.stringify({
-  apiVersion: "audit.k8s.io/v1",
-  kind: "Policy",
-  omitStages: ["RequestReceived"],
-  rules: [
-    {
-      level: "Request",
-      verbs: ["create", "patch", "update", "delete"],
-      resources: [{ group: GROUP, resources: [PLURAL, `${PLURAL}/status`] }],
-    },
-    { level: "None" },
-  ],
-});
 
 class Soak {
   readonly #figures = noFigures();
   readonly #violations: string[] = [];
   readonly #random: Random;
-  readonly #proxy: TcpProxy;
-  readonly #cloud: Part;
-  readonly #operator: Part;
-  readonly #urls: { readonly cloud: string; readonly operator: string };
+  readonly #rig: Rig;
   #endMiB = 0;
 
   constructor(private readonly kube: Kube, private readonly options: SoakOptions) {
     this.#random = seededRandom(options.seed);
-    const { dir } = kube;
-    const [cloudPort, operatorPort] = freePorts(2) as [number, number];
-    this.#urls = {
-      cloud: `http://127.0.0.1:${cloudPort}`,
-      operator: `http://127.0.0.1:${operatorPort}`,
-    };
-    this.#proxy = new TcpProxy(Number(new URL(kube.url).port));
-    const config = Deno.readTextFileSync(kube.kubeconfig)
-      .replace(kube.url, `https://127.0.0.1:${this.#proxy.port}`);
-    Deno.writeTextFileSync(`${dir}/proxied.kubeconfig`, config);
-    this.#cloud = new Part({
-      name: "cloud",
-      dir,
-      args: (starts) => [
-        ...["cloud", `--listen=127.0.0.1:${cloudPort}`, `--state=${dir}/cloud.state`],
-        ...[`--seed=${(options.seed + starts * 7_919) % 2 ** 32}`],
-        `--client-tokens=${options.clientTokens ? "yes" : "no"}`,
-        ...CLOUD,
-      ],
-      permissions: ["--allow-env", "--allow-read", `--allow-write=${dir}`, "--allow-net=127.0.0.1"],
-      ready: () => answers(`${this.#urls.cloud}/admin/settings`),
-    });
-    this.#operator = new Part({
-      name: "operator",
-      dir,
-      args: () => [
-        ...["start", "--provider=http", `--cloud-url=${this.#urls.cloud}`, "--log-level=info"],
-        ...[`--kubeconfig=${dir}/proxied.kubeconfig`, `--listen=127.0.0.1:${operatorPort}`],
-        ...[`--poll-interval=${POLL_MS}ms`, "--cache-ttl=10s", "--call-timeout=10s", "--no-leader-elect"],
-      ],
-      permissions: ["--allow-env", "--allow-read", "--allow-net=127.0.0.1"],
-      ready: () => answers(`${this.#urls.operator}/healthz`),
-    });
+    this.#rig = makeRig(kube, options);
   }
 
   async run(): Promise<SoakReport> {
     try {
       return await this.#run();
     } finally {
-      await this.#keepLogs();
-      await this.#operator.kill();
-      await this.#cloud.kill();
-      await this.#proxy.close();
+      if (this.#violations.length > 0) this.options.say(`the logs are kept in ${await keepLogs(this.kube)}`);
+      await this.#rig.operator.kill();
+      await this.#rig.cloud.kill();
+      await this.#rig.proxy.close();
     }
   }
 
@@ -177,17 +97,17 @@ class Soak {
     const { say, databases: count, minutes, rate, signal } = this.options;
     const namespace = await freshNamespace(this.kube, "soak");
     const users = new Users(this.kube, namespace, count, this.#random, this.#figures);
-    const witness = new Witness(this.#urls.cloud, {
+    const witness = new Witness(this.#rig.cloudUrl, {
       figures: this.#figures,
       asked: users.asked,
       log: `${this.kube.dir}/effects.log`,
       violation: this.#violation,
     });
-    await this.#cloud.start();
+    await this.#rig.cloud.start();
     await witness.addForeign(FOREIGN);
-    await this.#operator.start();
+    await this.#rig.operator.start();
     const chaos = new Chaos(
-      { kube: this.kube, operator: this.#operator, cloud: this.#cloud, proxy: this.#proxy, witness },
+      { ...this.#rig, kube: this.kube, witness },
       seededRandom(this.options.seed + 1),
       this.#figures,
       say,
@@ -251,9 +171,10 @@ class Soak {
       await pause(1_000, signal);
     }
     if (settledAfter === undefined && !signal.aborted) {
+      this.#violation("L1", `not settled, ${objects.length} resources, ${problems.length} problems`);
       for (const problem of problems.slice(0, SHOWN)) this.#violation("L1", problem);
       if (problems.length > SHOWN) this.#violation("L1", `and ${problems.length - SHOWN} more`);
-    } else {
+    } else if (!signal.aborted) {
       say(`all is as the specs ask, ${settledAfter?.toFixed(1)} s after the faults`);
       await this.#silence(users, witness);
     }
@@ -263,11 +184,12 @@ class Soak {
       figures: this.#figures,
       settledAfter,
       resources: objects.length,
-      databases: (await witness.databases()).length - FOREIGN,
-      peakMiB: this.#operator.peakMiB,
+      databases: signal.aborted ? 0 : (await witness.databases()).length - FOREIGN,
+      peakMiB: this.#rig.operator.peakMiB,
       endMiB: this.#endMiB,
       warnings:
-        (await this.#operator.tail(Infinity)).split("\n").filter((l) => l.includes('"level":"warn"')).length,
+        (await this.#rig.operator.tail(Infinity)).split("\n").filter((l) => l.includes('"level":"warn"'))
+          .length,
     };
   }
 
@@ -282,13 +204,13 @@ class Soak {
     for (const what of (await witness.mutationsSince(mark)).calls.slice(0, SHOWN)) {
       this.#violation("S5", what);
     }
-    this.#endMiB = this.#operator.measure();
+    this.#endMiB = this.#rig.operator.measure();
     say("two poll periods passed in silence");
   }
 
   /** Nothing crashed, whatever the outcome. */
   async #log(): Promise<void> {
-    const log = await this.#operator.tail(Infinity);
+    const log = await this.#rig.operator.tail(Infinity);
     const bad = log.split("\n").filter((line) =>
       /ActorFailed|"level":"error"|Uncaught|unhandled/i.test(line)
     );
@@ -298,9 +220,9 @@ class Soak {
   /** Reads the cloud's books and the operator's health until the signal aborts. */
   async #watch(witness: Witness, chaos: Chaos, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      this.#operator.measure();
+      this.#rig.operator.measure();
       await witness.look().catch(() => {}); // it is being killed; the next look catches up
-      for (const [part, target] of [[this.#operator, "operator"], [this.#cloud, "cloud"]] as const) {
+      for (const [part, target] of [[this.#rig.operator, "operator"], [this.#rig.cloud, "cloud"]] as const) {
         if (chaos.busy(target) || part.alive) continue;
         this.#violation("crash", `the ${target} ended by itself: ${await part.tail(5)}`);
         await part.start();
@@ -313,19 +235,4 @@ class Soak {
     this.#violations.push(`${oracle}: ${what}`);
     this.options.say(`VIOLATION ${oracle}: ${what}`);
   };
-
-  async #keepLogs(): Promise<void> {
-    if (this.#violations.length === 0) return;
-    const kept = await Deno.makeTempDir({ prefix: "externaldatabase-soak-" });
-    for (const name of KEPT) {
-      await Deno.copyFile(`${this.kube.dir}/${name}`, `${kept}/${name}`).catch(() => {}); // never written
-    }
-    this.options.say(`the logs are kept in ${kept}`);
-  }
-}
-
-async function answers(url: string): Promise<boolean> {
-  const answer = await fetch(url, { signal: AbortSignal.timeout(2_000) });
-  await answer.body?.cancel();
-  return answer.ok;
 }
