@@ -103,7 +103,7 @@ async function campaign(flags: Flags): Promise<number> {
     a.localeCompare(b, "en", { numeric: true })
   );
   for (const [name, digest] of digests) say(`${name} ${digest}`);
-  const uncovered = flags.strict ? coverageProblems(batch.coverage) : [];
+  const uncovered = flags.strict ? coverageProblems(batch.coverage, batch.count) : [];
   report(batch, {
     seconds: (performance.now() - begun) / 1_000,
     what: flags.exhaustive ? "schedules" : "seeds",

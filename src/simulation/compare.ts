@@ -20,12 +20,12 @@ export interface End {
   readonly deeds: readonly string[];
   /** What the resource says, if there is one: generation, spec and what of its status the spec decides. */
   readonly resource: string | undefined;
-  /** Its databases, those of resources of that name that are gone included. */
+  /** It is there and not being deleted. */
+  readonly live: boolean;
+  /** Its databases; where it is not {@linkcode live}, those of all resources that had its name. */
   readonly databases: readonly string[];
   /** Databases that were made for it, by UID in order of their birth. */
   readonly creates: readonly number[];
-  /** Databases of it that are gone. */
-  readonly gone: number;
   /** Changes of version or size that happened. */
   readonly modifies: number;
 }
@@ -118,6 +118,7 @@ export class Ends {
 
 function endOf({ store, cloud }: World, name: string, deeds: readonly string[]): End {
   const object = store.find({ namespace: "default", name });
+  const live = object !== undefined && object.metadata.deletionTimestamp === undefined;
   const words = object?.status?.conditions?.map((c) => `${c.type} ${c.status}/${c.reason}`);
   const mine = cloud.ledger.effects({ by: "api" })
     .filter((e) => e.tags[TAG.crName] === name && e.uid !== undefined);
@@ -141,12 +142,17 @@ function endOf({ store, cloud }: World, name: string, deeds: readonly string[]):
         }
         : {}),
     }),
-    databases: cloud.databases().filter((d) => d.tags[TAG.crName] === name && d.tags[TAG.uid] !== undefined)
+    live,
+    databases: cloud.databases()
+      .filter((d) =>
+        live
+          ? d.tags[TAG.uid] === object?.metadata.uid
+          : d.tags[TAG.crName] === name && d.tags[TAG.uid] !== undefined
+      )
       .map((d) =>
         `${d.engine} ${d.version}, ${d.sizeGb} GiB, ${d.state}${d.tags[TAG.retained] ? ", retained" : ""}`
       ),
     creates: [...creates].toSorted(([a], [b]) => a < b ? -1 : 1).map(([, n]) => n),
-    gone: mine.filter((e) => e.kind === "gone").length,
     modifies: mine.filter((e) => e.kind === "modify" && /"(sizeGb|version)"/.test(e.detail)).length,
   };
 }
@@ -164,10 +170,9 @@ export function differences(name: string, faulty: End, free: End): string[] | un
     }
   };
   same("resource", faulty.resource, free.resource);
-  // One deleted early may have had a database in one run and none in the other.
-  const live = faulty.resource !== undefined;
-  if (live || free.gone > 0 || faulty.gone === 0) {
-    if (live) same("databases", faulty.databases, free.databases);
+  // One that was deleted early may have had a database in one run and none in the other.
+  if (faulty.live || faulty.creates.join() === free.creates.join()) {
+    same("databases", faulty.databases, free.databases);
   }
   for (const n of faulty.creates) if (n > 1) problems.push(`${n} databases were made for one ${name}`);
   const edits = faulty.deeds.filter((d) => d === "edit").length;

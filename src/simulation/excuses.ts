@@ -1,6 +1,6 @@
 /**
- * The cells of the coverage table that no world reaches, each with its reason, and those that few worlds reach, each
- * with a seed that does.
+ * The cells of the coverage table that no world reaches, each with its reason, and those that only some worlds in
+ * thousands reach.
  *
  * @module
  */
@@ -17,5 +17,14 @@ export interface Excuse {
 /** In writing. */
 export const EXCUSES: readonly Excuse[] = [];
 
-/** `fault|state` and a seed in which it strikes. */
-export const RARE: Readonly<Record<string, number>> = {};
+/** Cells that few worlds reach. */
+export interface Rare {
+  readonly fault: FaultName;
+  readonly states: readonly TopState[];
+}
+
+/** Campaigns of at least this many seeds must reach the rare cells too. */
+export const RARE_SEEDS = 30_000;
+
+/** Neither demanded of a smaller campaign nor forbidden. */
+export const RARE: readonly Rare[] = [];
