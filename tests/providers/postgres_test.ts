@@ -207,6 +207,20 @@ Deno.test("errors come in the class that their SQLSTATE and the moment mean", ()
   }
 });
 
+Deno.test("what can no longer end within the call is not sent: retryable at first, unknown between two steps", () => {
+  let late = true;
+  let told = 0;
+  const call = new Call("create", new AbortController().signal, () => told++, () => late);
+  assertEquals(assertThrows(() => call.send(), ProviderError).errorClass, "retryable");
+  assertEquals([told, call.sent], [0, false]);
+  late = false;
+  call.send();
+  call.send();
+  assertEquals([told, call.sent], [1, true]);
+  late = true;
+  assertEquals(assertThrows(() => call.send(), ProviderError).errorClass, "unknown");
+});
+
 Deno.test("a servers' file that cannot be used: unauthorised, named and not quoted; nothing is connected to", async () => {
   const clock = new VirtualClock();
   const call = { signal: new AbortController().signal };

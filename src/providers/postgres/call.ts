@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { CallVerb } from "../classify.ts";
+import { ACTIONS, type CallVerb } from "../classify.ts";
+import { ProviderError } from "../port.ts";
 
 /** State of one call. */
 export class Call {
@@ -14,6 +15,7 @@ export class Call {
     readonly verb: CallVerb,
     readonly signal: AbortSignal,
     private readonly beforeSend?: (() => void) | undefined,
+    private readonly isLate: () => boolean = () => false,
   ) {}
 
   /** Whether a mutating statement was handed to the driver: from then on a lost answer is an unknown outcome. */
@@ -23,9 +25,16 @@ export class Call {
 
   /**
    * To be called in the tick that hands over a mutating statement. Asks the fence (rule 21) before the first: the
-   * others follow on the same session, which the server ends when it hears nothing of it for some seconds.
+   * others follow on the same session, which the server ends when it hears nothing of it for some seconds. Throws when it
+   * is too late for a statement to end within the call: how long a call may take effect would not be bounded (rule 5).
    */
   send(): void {
+    if (this.isLate()) {
+      const what = this.#sent ? "no time left for the next step" : "no time left to send it";
+      throw new ProviderError(this.#sent ? "unknown" : "retryable", `${ACTIONS[this.verb]}: ${what}`, {
+        code: "Timeout",
+      });
+    }
     if (this.#sent) return;
     try {
       this.beforeSend?.();

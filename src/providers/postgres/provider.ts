@@ -7,8 +7,9 @@
  *   chosen by the token: a repeated create meets the first. A token whose database was deleted is forgotten with it;
  *   nothing sends it again, for each new database has an incarnation of its own (rule 7).
  * - `readLagSeconds` 0: the catalogues of a primary show what was committed; a standby is refused.
- * - `effectBoundSeconds`: the last statement leaves before the call's time-out, or within the server's limit on silent
- *   sessions where this process was frozen; the server ends it after its statement time-out.
+ * - `effectBoundSeconds`: a statement leaves in the first half of the call's time, and the server ends it after as long as
+ *   the second half. A process that was frozen with a statement in hand may send it later, but not later than the server's
+ *   limit on silent sessions: that is added.
  *
  * Not seen by it: another operator on the same servers that connects to another maintenance database (advisory locks
  * are a database's own).
@@ -30,14 +31,14 @@ import { tagFragment } from "./record.ts";
 import { remove } from "./remove.ts";
 import { type CatalogRow, toFound } from "./rows.ts";
 import { type Server, ServerSet } from "./servers.ts";
-import { IDLE_SECONDS } from "./session.ts";
+import { IDLE_SECONDS, statementMs } from "./session.ts";
 
 /** What {@linkcode createPostgresProvider} takes. */
 export interface PostgresProviderOptions {
   readonly clock: Clock;
   /** Path of a file with one connection URL a line; read again every minute and when credentials are refused. */
   readonly urlFile: string;
-  /** Longest time of a call, and of one statement on the server, in milliseconds. @default 30_000 */
+  /** Longest time of a call, and twice that of one statement on the server, in milliseconds. @default 30_000 */
   readonly timeoutMs?: number | undefined;
   /** @default Deno.readTextFile */
   readonly readFile?: ((path: string) => Promise<string>) | undefined;
@@ -62,10 +63,12 @@ export function createPostgresProvider(options: PostgresProviderOptions): Postgr
     { signal, beforeSend }: CallOptions,
     work: (call: Call) => Promise<T>,
   ): Promise<T> {
-    let call = new Call(verb, signal, beforeSend);
+    const latest = clock.monotonic() + timeoutMs - statementMs(timeoutMs);
+    const isLate = () => clock.monotonic() > latest;
+    let call = new Call(verb, signal, beforeSend, isLate);
     try {
       return await withDeadline({ clock, ms: timeoutMs, action: ACTIONS[verb], signal }, (inner) => {
-        call = new Call(verb, inner, beforeSend);
+        call = new Call(verb, inner, beforeSend, isLate);
         return work(call);
       });
     } catch (cause) {
@@ -90,7 +93,7 @@ export function createPostgresProvider(options: PostgresProviderOptions): Postgr
           account: `postgres/${identity}`,
           clientTokens: true,
           readLagSeconds: 0,
-          effectBoundSeconds: Math.ceil(2 * timeoutMs / 1_000) + IDLE_SECONDS,
+          effectBoundSeconds: Math.ceil(timeoutMs / 1_000) + IDLE_SECONDS,
         };
       });
     },

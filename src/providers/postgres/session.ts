@@ -1,8 +1,8 @@
 /**
  * Sessions on one server: a bounded pool of `pg`, which is loaded when the first is asked for.
  *
- * Assumed of the server: nothing. Every wait has an end on both sides. The server ends a statement after the call's
- * time-out, and a session that is silent for {@linkcode IDLE_SECONDS}: so a process that was frozen with a statement
+ * Assumed of the server: nothing. Every wait has an end on both sides. The server ends a statement after half the
+ * call's time-out, and a session that is silent for {@linkcode IDLE_SECONDS}: so a process that was frozen with a statement
  * in hand finds its session gone (rule 21), and what a call can still do after its deadline is bounded (rule 5).
  *
  * @module
@@ -22,6 +22,11 @@ const POOL_IDLE_MS = 4_000;
 const CONNECT_MS = 10_000;
 /** Connections to one server at most. */
 export const MAX_CONNECTIONS = 8;
+
+/** Longest time of one statement on the server, of a call that takes `timeoutMs` at most. */
+export function statementMs(timeoutMs: number): number {
+  return Math.ceil(timeoutMs / 2);
+}
 
 /** First half of the key of our advisory locks ("EDB" and a format); the second is the hash of the name. */
 export const LOCK_CLASS = 0x45444201;
@@ -174,7 +179,7 @@ export class ServerPool {
       idleTimeoutMillis: POOL_IDLE_MS,
       connectionTimeoutMillis: Math.min(CONNECT_MS, timeoutMs),
       query_timeout: timeoutMs + 1_000, // the call's own deadline comes first
-      statement_timeout: timeoutMs,
+      statement_timeout: statementMs(timeoutMs),
       idle_in_transaction_session_timeout: IDLE_SECONDS * 1_000,
       options: `-c idle_session_timeout=${IDLE_SECONDS * 1_000} -c search_path=pg_catalog`,
       application_name: "externaldatabase-operator",
