@@ -5,7 +5,9 @@
  */
 import type { Clock } from "../core/clock.ts";
 import type { Keeper } from "../operator/keeper.ts";
-import type { FleetRow } from "../server/fleet.ts";
+import { TAG } from "../api/constants.ts";
+import type { Database } from "../providers/port.ts";
+import type { FleetRow, OrphanRow } from "../server/fleet.ts";
 
 /** The part of an operator that the rows are made from. */
 export interface FleetSource {
@@ -44,10 +46,29 @@ function toRow(
     providerId: status?.providerId,
     createdAt: metadata.creationTimestamp,
     nextTryAt: nextTry(
-      Object.values(snapshot?.context.knowledge.failures ?? {}).map(({ until }) => until),
+      snapshot?.context.rest === undefined
+        ? Object.values(snapshot?.context.knowledge.failures ?? {}).map(({ until }) => until)
+        : [snapshot.context.rest.until],
       clock,
     ),
   };
+}
+
+/** Databases whose CR is gone (S2), as the last complete list showed them. */
+export function orphanRows(
+  operator: { readonly orphans: { readonly orphans: readonly Database[] } },
+): OrphanRow[] {
+  return operator.orphans.orphans.map(({ id, tags, engine, version, sizeGb, state, createdAt }) => ({
+    providerId: id,
+    namespace: tags[TAG.namespace] ?? "",
+    name: tags[TAG.crName] ?? "",
+    uid: tags[TAG.uid] ?? "",
+    engine,
+    version,
+    sizeGb,
+    state,
+    createdAt,
+  }));
 }
 
 /** `{ Available: "idle" }` → `Available.idle`. */

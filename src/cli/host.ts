@@ -20,7 +20,7 @@ import type { DatabaseProvider } from "../providers/port.ts";
 import { type OperatorServer, serveOperator } from "../server/http.ts";
 import { startLoopMonitor } from "../server/loop.ts";
 import { createMetrics } from "../server/metrics.ts";
-import { fleetRows } from "./fleet_rows.ts";
+import { fleetRows, orphanRows } from "./fleet_rows.ts";
 import { hostOf, listening } from "./listening.ts";
 import { healthOf, readyOf } from "./reports.ts";
 import type { ListenAddress } from "./values.ts";
@@ -117,6 +117,7 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
         ready: () => readyOf(subject, tenure.phase),
         metrics,
         fleet: () => fleetRows(operator, clock),
+        orphans: () => orphanRows(operator),
         onError: (error) => log.log("error", "Answering an HTTP request failed", { error: messageOf(error) }),
       }));
     try {

@@ -287,6 +287,13 @@ export function toStartOptions(values: FlagValues, inPod: boolean): StartOptions
       `--cloud-url goes with --provider http, not with ${provider ?? "simulated"}: leave one of them out`,
     );
   }
+  if (provider !== "http" && values["cloud-token-file"] !== undefined) {
+    throw new Error(
+      `--cloud-token-file goes with --provider http, not with ${
+        provider ?? "simulated"
+      }: leave one of them out`,
+    );
+  }
   if (provider === "postgres" && values["postgres-url-file"] === undefined) {
     throw new Error(
       "--provider postgres needs --postgres-url-file (or EDB_POSTGRES_URL_FILE): a file with one URL a line",
@@ -297,6 +304,10 @@ export function toStartOptions(values: FlagValues, inPod: boolean): StartOptions
       `--postgres-url-file goes with --provider postgres, not with ${provider ?? "simulated"}: ` +
         "leave one of them out",
     );
+  }
+  const leaderElect = (values["leader-elect"] as boolean | undefined) ?? inPod;
+  if (!leaderElect && values["lease-namespace"] !== undefined) {
+    throw new Error("--lease-namespace goes with --leader-elect, which is off: leave one of them out");
   }
   if ((values["shards"] as number) > 1) {
     throw new Error(`--shards ${values["shards"]} is not in this build yet: leave it out or set it to 1`);
@@ -314,7 +325,7 @@ export function toStartOptions(values: FlagValues, inPod: boolean): StartOptions
     concurrency: values["concurrency"] as number,
     rate: values["rate"] as number,
     listen: values["listen"] as ListenAddress,
-    leaderElect: (values["leader-elect"] as boolean | undefined) ?? inPod,
+    leaderElect,
     leaseNamespace: values["lease-namespace"] as string | undefined,
     leaseName: values["lease-name"] as string,
     shards: values["shards"] as number,

@@ -59,6 +59,12 @@ export async function loadClusterConfig(options: LoadConfigOptions): Promise<Clu
   if (explicit) return await fromKubeconfig(explicit, "--kubeconfig", options);
   const fallback = env("KUBECONFIG")?.trim();
   const host = env("KUBERNETES_SERVICE_HOST");
+  if (host && options.context && !fallback) {
+    throw new ConfigError(
+      "--context names a context of a kubeconfig, and the service account of a pod has none: " +
+        "leave it out, or give --kubeconfig FILE (or KUBECONFIG)",
+    );
+  }
   if (host && !(options.context && fallback)) {
     try {
       return await fromServiceAccount(host, env("KUBERNETES_SERVICE_PORT") ?? "443", options);

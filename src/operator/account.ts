@@ -9,7 +9,7 @@ import type { Logger } from "../core/log.ts";
 import { jitter, type Random } from "../core/random.ts";
 import { sleep } from "../core/wait.ts";
 import { Summons } from "./summons.ts";
-import { ProviderError, type ProviderInfo } from "../providers/port.ts";
+import { ProviderError, type ProviderErrorClass, type ProviderInfo } from "../providers/port.ts";
 import type { ProviderGateway } from "./gateway.ts";
 
 /** Time between two looks at the account while all is well, in milliseconds: credentials may be changed under us. */
@@ -22,6 +22,7 @@ const MIN_DISTANCE_MS = 1_000;
 export class AccountWatch {
   #info: ProviderInfo | undefined;
   #error: string | undefined;
+  #errorClass: ProviderErrorClass | undefined;
   #infoAt = Number.NEGATIVE_INFINITY;
   #since = Number.NEGATIVE_INFINITY;
   #before = Number.NEGATIVE_INFINITY;
@@ -82,6 +83,11 @@ export class AccountWatch {
     return this.#error;
   }
 
+  /** What kind of failure {@linkcode error} tells of. */
+  get errorClass(): ProviderErrorClass | undefined {
+    return this.#errorClass;
+  }
+
   /** Asks until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { random } = this.options;
@@ -109,7 +115,7 @@ export class AccountWatch {
         ? this.#infoAt
         : Number.NEGATIVE_INFINITY;
       this.#infoAt = sentAt;
-      this.#error = undefined;
+      this.#error = this.#errorClass = undefined;
       if (JSON.stringify(before) !== JSON.stringify(info)) {
         log.log("info", "Provider answered", {
           provider: gateway.name,
@@ -126,6 +132,7 @@ export class AccountWatch {
       const message = error instanceof ProviderError ? error.message : String(error);
       if (message !== this.#error) {
         this.#error = message;
+        this.#errorClass = error instanceof ProviderError ? error.errorClass : undefined;
         log.log("warn", "Provider does not answer", { provider: gateway.name, error: message });
         if (this.#info === undefined) onChange();
       }

@@ -229,6 +229,7 @@ export class Operator {
       accountBefore: this.account.before,
       accountSince: this.account.since,
       providerError: this.account.error,
+      providerErrorClass: this.account.errorClass,
       settleSince: this.#settleSince,
       clusterId: this.clusterId,
       pollMs: this.#deps.pollIntervalMs ?? 5 * MINUTES,

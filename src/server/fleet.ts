@@ -29,6 +29,21 @@ export interface FleetRow {
   readonly nextTryAt?: string | undefined;
 }
 
+/** A database whose CR is gone (S2). */
+export interface OrphanRow {
+  readonly providerId: string;
+  /** Of the CR that it was made for, as its tags have them. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly engine: string;
+  readonly version: string;
+  readonly sizeGb: number;
+  readonly state: string;
+  /** RFC 3339. */
+  readonly createdAt?: string | undefined;
+}
+
 /** Rows on one page, when the request does not say. */
 export const DEFAULT_LIMIT = 200;
 /** Rows on one page at most. */

@@ -10,7 +10,7 @@
 import type { Clock } from "../core/clock.ts";
 import { escapeUnsafe } from "../core/text.ts";
 import type { ListenAddress } from "../cli/values.ts";
-import type { FleetRow } from "./fleet.ts";
+import type { FleetRow, OrphanRow } from "./fleet.ts";
 import { parseFleetQuery, selectFleet } from "./fleet.ts";
 import { PAGE_CSP, renderPage } from "./page.ts";
 
@@ -38,6 +38,8 @@ export interface ServeOperatorOptions {
   readonly ready: () => ReadyReport;
   readonly metrics: { render(): Promise<string>; readonly contentType: string };
   readonly fleet: () => readonly FleetRow[];
+  /** Databases whose CR is gone. @default none */
+  readonly orphans?: () => readonly OrphanRow[];
   /** Told of requests that failed inside. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -107,6 +109,10 @@ async function handle(request: Request, options: ServeOperatorOptions): Promise<
       const body = escapeUnsafe(JSON.stringify({ total, offset: query.offset, limit: query.limit, items }));
       return answer(200, "application/json; charset=utf-8", `${body}\n`);
     }
+    case "/api/orphans": {
+      const body = escapeUnsafe(JSON.stringify({ items: options.orphans?.() ?? [] }));
+      return answer(200, "application/json; charset=utf-8", `${body}\n`);
+    }
     case "/":
       return page(url, options);
     default:
@@ -121,6 +127,7 @@ function page(url: URL, options: ServeOperatorOptions): Response {
   const html = renderPage({
     page: selectFleet(rows, parseFleetQuery(url.searchParams)),
     states,
+    orphans: options.orphans?.() ?? [],
     now: options.clock.now(),
   });
   return answer(200, "text/html; charset=utf-8", html, { "content-security-policy": PAGE_CSP });

@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { escapeUnsafe } from "../core/text.ts";
-import type { FleetPage, FleetQuery, FleetRow } from "./fleet.ts";
+import type { FleetPage, FleetQuery, FleetRow, OrphanRow } from "./fleet.ts";
 
 const STYLE = `
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5a6675; --line: #d9dee6; --paper: #fff; --wash: #f4f6f9;
@@ -48,12 +48,14 @@ export interface PageOptions {
   readonly page: FleetPage;
   /** How many rows of the whole fleet are in each state. */
   readonly states: ReadonlyMap<string, number>;
+  /** Databases whose CR is gone. @default none */
+  readonly orphans?: readonly OrphanRow[];
   /** Wall time in milliseconds, for ages. */
   readonly now: number;
 }
 
 /** The whole HTML document. */
-export function renderPage({ page, states, now }: PageOptions): string {
+export function renderPage({ page, states, orphans = [], now }: PageOptions): string {
   const { items, total, query } = page;
   const first = items.length === 0 ? 0 : query.offset + 1;
   const shown = `${first}–${query.offset + items.length} of ${total}`;
@@ -84,6 +86,7 @@ ${
 </table>
 </div>
 ${pageLinks(page)}
+${orphanTable(orphans, now)}
 </main>
 </body>
 </html>
@@ -119,6 +122,36 @@ function tableRow(row: FleetRow, now: number): string {
     `<td>${escapeHtml(row.reason)}</td><td class="message">${escapeHtml(row.message)}</td>` +
     `<td>${code(row.endpoint)}</td><td>${code(row.providerId)}</td>` +
     `<td>${timeCell(row.createdAt, now)}</td><td>${timeCell(row.nextTryAt, now)}</td></tr>`;
+}
+
+/** Orphans shown; the metric counts them all. */
+const MAX_ORPHANS = 200;
+
+/** Nothing, while there are none (S2). */
+function orphanTable(orphans: readonly OrphanRow[], now: number): string {
+  if (orphans.length === 0) return "";
+  const headings = ["Provider id", "Namespace", "Name", "UID", "Engine", "Version", "Size", "State", "Age"];
+  const rows = orphans.slice(0, MAX_ORPHANS).map((o) =>
+    `<tr><th scope="row"><code>${escapeHtml(o.providerId)}</code></th>` +
+    `<td>${escapeHtml(o.namespace)}</td><td>${escapeHtml(o.name)}</td><td><code>${
+      escapeHtml(o.uid)
+    }</code></td>` +
+    `<td>${escapeHtml(o.engine)}</td><td>${escapeHtml(o.version)}</td>` +
+    `<td class="number">${escapeHtml(String(o.sizeGb))} GiB</td>` +
+    `<td class="False">${escapeHtml(o.state)}</td><td>${timeCell(o.createdAt, now)}</td></tr>`
+  );
+  return `<h2>Orphans</h2>
+<p>Databases whose resource is gone. They are reported and never deleted: delete them at the provider, or adopt them by
+<code>spec.providerId</code>.</p>
+<div class="scroll" role="region" aria-labelledby="orphans" tabindex="0">
+<table>
+<caption id="orphans">Orphans ${rows.length} of ${orphans.length}</caption>
+<thead><tr>${headings.map((text) => `<th scope="col">${text}</th>`).join("")}</tr></thead>
+<tbody>
+${rows.join("\n")}
+</tbody>
+</table>
+</div>`;
 }
 
 const READY_CLASS: Readonly<Record<string, string>> = { True: "True", False: "False", Unknown: "Unknown" };

@@ -23,6 +23,8 @@ export interface DatabaseContext {
   readonly world: World;
   /** How many effects were chosen within a second: the guard against a loop that learns nothing. */
   readonly spin: { readonly count: number; readonly since: number };
+  /** The rest that was decided on: its length, and when it ends (monotonic), in milliseconds. */
+  readonly rest?: { readonly ms: number; readonly until: number } | undefined;
   /** `knowledge.stimuli` at the last decision. */
   readonly begunAt: number;
 }

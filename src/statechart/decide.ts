@@ -24,7 +24,15 @@ import {
 } from "./facts.ts";
 import { hasFinalizer, isNew, type Knowledge } from "./knowledge.ts";
 import { statusChange, statusOf } from "./status.ts";
-import { failureVerdict, listedReadiness, no, normalise, readiness, unknown } from "./verdicts.ts";
+import {
+  failureVerdict,
+  listedReadiness,
+  no,
+  normalise,
+  readiness,
+  silenceReason,
+  unknown,
+} from "./verdicts.ts";
 import type { View } from "./view.ts";
 import { quote } from "./drift.ts";
 import { vanished, withoutResource } from "./vanished.ts";
@@ -84,7 +92,7 @@ export function plan(k: Knowledge, view: View): Decision {
   if (isNew(object)) return finalize(k, view);
   if (view.provider === undefined) {
     const verdict = unknown(
-      "ProviderUnavailable",
+      silenceReason(view),
       `The provider cannot be used yet: ${normalise(view.providerError ?? "no answer so far")}`,
     );
     const quiet = view.providerError === undefined; // asked a moment ago: a restart alone is no news (S5)

@@ -28,7 +28,7 @@ import {
   transitionalPollMs,
 } from "./facts.ts";
 import { type ExternalState, hasFinalizer, type Knowledge } from "./knowledge.ts";
-import { listedReadiness, no, normalise, unknown } from "./verdicts.ts";
+import { listedReadiness, no, normalise, silenceReason, unknown } from "./verdicts.ts";
 import { ACCOUNT_WAIT_MS, type View } from "./view.ts";
 
 /** Time between two lookups or confirmations while one waits for an absence to settle, in milliseconds. */
@@ -75,7 +75,7 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
   if (neverCreated(k)) return release("neverCreated");
   if (view.provider === undefined) {
     const verdict = unknown(
-      "ProviderUnavailable",
+      silenceReason(view),
       `Deletion waits for the provider: ${normalise(view.providerError ?? "no answer so far")}`,
     );
     const quiet = view.providerError === undefined; // asked a moment ago: a restart alone is no news (S5)

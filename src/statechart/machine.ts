@@ -12,6 +12,7 @@
  */
 import { assign, type DoneActorEvent, type ErrorActorEvent, fromPromise, setup } from "xstate";
 import { MAX_TIMER_MS } from "../core/clock.ts";
+import type { Random } from "../core/random.ts";
 import { decide } from "./decide.ts";
 import { type Decision, isEffect } from "./decision.ts";
 import type { DatabaseContext, DatabaseInput, EffectInput } from "./context.ts";
@@ -65,11 +66,8 @@ const setUp = setup({
       context.knowledge.object.metadata.deletionTimestamp === undefined,
   },
   delays: {
-    /** The decision's wait, lengthened by up to a tenth so that many do not fire together. */
-    rest: ({ context }) => {
-      const { waitMs } = context.decision;
-      return waitMs === undefined ? MAX_TIMER_MS : Math.ceil(waitMs * (1 + context.world.random.next() / 10));
-    },
+    /** The decision's wait, as it was lengthened. */
+    rest: ({ context }) => context.rest?.ms ?? MAX_TIMER_MS,
   },
 });
 
@@ -78,13 +76,24 @@ function chooseStep(context: DatabaseContext): Partial<DatabaseContext> {
   const view = world.view(knowledge.object.metadata.uid);
   const decision = decide(knowledge, view);
   const begunAt = knowledge.stimuli;
-  if (!isEffect(decision.step)) return { decision, begunAt };
+  const rest = (chosen: Decision): Partial<DatabaseContext> => ({
+    decision: chosen,
+    begunAt,
+    rest: restOf(chosen, view.now, world.random),
+  });
+  if (!isEffect(decision.step)) return rest(decision);
   const { spin } = context;
-  if (view.now - spin.since > SPIN_WINDOW_MS) {
-    return { decision, begunAt, spin: { count: 1, since: view.now } };
-  }
-  if (spin.count < SPIN_LIMIT) return { decision, begunAt, spin: { ...spin, count: spin.count + 1 } };
-  return { decision: { ...decision, step: "wait", waitMs: SPIN_WINDOW_MS }, begunAt };
+  const effect = { decision, begunAt, rest: undefined };
+  if (view.now - spin.since > SPIN_WINDOW_MS) return { ...effect, spin: { count: 1, since: view.now } };
+  if (spin.count < SPIN_LIMIT) return { ...effect, spin: { ...spin, count: spin.count + 1 } };
+  return rest({ ...decision, step: "wait", waitMs: SPIN_WINDOW_MS });
+}
+
+/** A rest, lengthened by up to a tenth so that many do not fire together; told exactly on the page (L4). */
+function restOf({ waitMs }: Decision, now: number, random: Random): DatabaseContext["rest"] {
+  if (waitMs === undefined) return undefined;
+  const ms = Math.ceil(waitMs * (1 + random.next() / 10));
+  return { ms, until: now + ms };
 }
 
 function now(context: DatabaseContext): number {

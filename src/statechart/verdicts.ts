@@ -33,6 +33,18 @@ export function isServing(database: ExternalState): boolean {
     (database.state === "Available" || database.state === "Modifying");
 }
 
+/** The reason of a provider that says nothing of itself: one that refuses the credentials is told apart (F2). */
+export function silenceReason(view: View): Reason {
+  switch (view.providerErrorClass) {
+    case "unauthorised":
+      return "Unauthorised";
+    case "throttled":
+      return "Throttled";
+    default:
+      return "ProviderUnavailable";
+  }
+}
+
 /** `Ready` after so long without a read. */
 const UNREAD = unknown(
   "ProviderUnavailable",

@@ -25,6 +25,8 @@ export interface View {
   readonly accountSince: number;
   /** Why `provider` is undefined, for people. */
   readonly providerError: string | undefined;
+  /** The class of that error. */
+  readonly providerErrorClass?: string | undefined;
   /** Process start or the taking of the lease, whichever is later (rule 5). */
   readonly settleSince: number;
   readonly clusterId: string;

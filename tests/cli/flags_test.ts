@@ -149,6 +149,17 @@ Deno.test("unknown flags and commands are refused with the nearest that exists",
 Deno.test("flags that do not go together are refused", async () => {
   assertStringIncludes(await usage("start --provider http"), "needs --cloud-url (or EDB_CLOUD_URL)");
   assertStringIncludes(await usage("start --cloud-url http://x"), "--cloud-url goes with --provider http");
+  for (const provider of ["", " --provider simulated", " --provider postgres --postgres-url-file x"]) {
+    assertStringIncludes(
+      await usage(`start${provider} --cloud-token-file x`),
+      "--cloud-token-file goes with --provider http",
+    );
+  }
+  assertStringIncludes(
+    await usage("start --lease-namespace x"),
+    "--lease-namespace goes with --leader-elect",
+  );
+  assertEquals((await start("--lease-namespace x --leader-elect")).leaseNamespace, "x");
   const postgres = "start --provider postgres";
   assertStringIncludes(await usage(postgres), "needs --postgres-url-file (or EDB_POSTGRES_URL_FILE)");
   assertStringIncludes(await usage("start --postgres-url-file x"), "goes with --provider postgres");

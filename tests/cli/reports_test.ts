@@ -134,8 +134,23 @@ Deno.test("L4: a row shows the actor's own state, verdict and next try, and live
       snapshot: undefined,
     },
     { hibernating: false, object: { metadata, spec: undefined }, snapshot: undefined },
+    {
+      hibernating: false,
+      object: { metadata, spec: undefined },
+      snapshot: {
+        value: { Creating: "waiting" },
+        context: {
+          decision: { state: "Creating", ready: { status: "False", reason: "Creating", message: "m" } },
+          rest: { ms: 4_000, until: 5_000 },
+          knowledge: { failures: {} },
+        },
+      },
+    },
   ];
-  const [failing, asleep, strange] = fleetRows({ supervisor: { keepers } } as unknown as FleetSource, clock);
+  const [failing, asleep, strange, waiting] = fleetRows(
+    { supervisor: { keepers } } as unknown as FleetSource,
+    clock,
+  );
   assertEquals([failing?.state, failing?.detail, failing?.ready, failing?.reason, failing?.message], [
     "Creating",
     "Creating.backingOff",
@@ -151,5 +166,6 @@ Deno.test("L4: a row shows the actor's own state, verdict and next try, and live
     "",
     0,
   ]);
+  assertEquals(waiting?.nextTryAt, "2026-01-01T00:00:04.000Z", "the time that was decided on");
   assertEquals([strange?.state, strange?.ready, strange?.reason], ["Pending", "Unknown", "Pending"]);
 });

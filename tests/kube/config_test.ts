@@ -94,6 +94,14 @@ Deno.test("In a pod without a token the error names the file; a kubeconfig may s
     assertEquals(config.inCluster, false);
   }));
 
+Deno.test("In a pod --context is refused where there is no kubeconfig that it could be of", () =>
+  inDir(async (_dir, load) => {
+    assertMatch(
+      await refused(load({ context: "other" }, { KUBERNETES_SERVICE_HOST: "10.0.0.1" })),
+      /--context names a context of a kubeconfig, and the service account of a pod has none/,
+    );
+  }));
+
 Deno.test("--kubeconfig goes ahead of the pod's service account and of KUBECONFIG", () =>
   inDir(async (dir, load) => {
     await Deno.writeTextFile(`${dir}/config`, kubeconfig({ token: " t\n" }));

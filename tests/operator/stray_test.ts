@@ -21,6 +21,12 @@ async function misled(world: World, tags: Record<string, string>, spec: Partial<
   return { own, foreign };
 }
 
+/** Reasons of the Events that say how the resource came by its database. */
+function lives(world: World): string[] {
+  return world.events.map((e) => e.reason)
+    .filter((reason) => ["Created", "Recorded", "Adopted"].includes(reason));
+}
+
 function assertUntouched(world: World, id: string, tags: Record<string, string>) {
   assertEquals(world.cloud.get(id)?.tags, tags);
   assertEquals(world.effects().filter((e) => e.endsWith(id)), []);
@@ -37,8 +43,10 @@ for (const [whose, tags] of Object.entries(FOREIGN)) {
           first.crash();
           world.start();
         }
+        const told = lives(world).length;
         await world.until("healed", () => world.get("orders")?.status?.providerId === own, 2 * PERIOD);
         await world.available("orders");
+        assertEquals(lives(world).slice(told), ["Recorded"], "nothing was created");
         assertUntouched(world, foreign, tags);
         await assertQuiet(world, 2 * PERIOD);
       }));

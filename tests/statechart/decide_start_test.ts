@@ -64,6 +64,12 @@ table("before anything else", {
     synced: "ProviderUnavailable",
     message: /the connection was refused/,
   },
+  "F2: one that refuses the credentials is told apart": {
+    k: known(cr()),
+    v: { provider: undefined, providerError: "401", providerErrorClass: "unauthorised" },
+    is: "Pending/idle",
+    synced: "Unauthorised",
+  },
   "A2: another account changes nothing, and Ready stays": {
     k: known(withId(), { observation: seen() }),
     v: { provider: { ...TOKENLESS, account: "other" } },

@@ -73,11 +73,12 @@ export const record: EffectFunction = async (env, { decision, latest }, signal) 
   if (facts.object !== undefined) {
     const adopted = isAdopted(k.object, database.id);
     const instead = k.object.status?.providerId;
+    const healed = instead !== undefined && instead !== database.id;
     emit(env, facts.object, {
       type: "Normal",
-      reason: adopted ? "Adopted" : "Created",
-      action: adopted ? "Adopt" : "Create",
-      note: instead === undefined || instead === database.id
+      reason: healed ? "Recorded" : adopted ? "Adopted" : "Created",
+      action: healed ? "Record" : adopted ? "Adopt" : "Create",
+      note: !healed
         ? `${adopted ? "Adopted" : "Created"} the database ${
           quote(database.id)
         } (${database.engine} ${database.version}, ${database.sizeGb} GiB)`

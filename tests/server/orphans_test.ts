@@ -1,0 +1,66 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { orphanRows } from "../../src/cli/fleet_rows.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import type { OrphanRow } from "../../src/server/fleet.ts";
+import { serveOperator } from "../../src/server/http.ts";
+import { createMetrics } from "../../src/server/metrics.ts";
+
+async function withOrphans(
+  orphans: readonly OrphanRow[],
+  work: (url: string) => Promise<void>,
+): Promise<void> {
+  const server = serveOperator({
+    listen: { hostname: "127.0.0.1", port: 0 },
+    clock: systemClock,
+    health: () => ({ healthy: true, reasons: [] }),
+    ready: () => ({ ready: true, reasons: [] }),
+    metrics: createMetrics(),
+    fleet: () => [],
+    orphans: () => orphans,
+    onError: () => {},
+  });
+  try {
+    await work(`http://127.0.0.1:${server.address.port}`);
+  } finally {
+    await server.close();
+  }
+}
+
+const HOSTILE = '<script>alert("1")</script>';
+
+Deno.test("S2: orphans stand on the page, every value escaped, and in the API", async () => {
+  const [row] = orphanRows({
+    orphans: {
+      orphans: [{
+        id: "db-9",
+        name: "x",
+        engine: HOSTILE,
+        version: "14",
+        sizeGb: 20,
+        state: "Available",
+        providerState: "Available",
+        tags: {
+          "kubernetes.io/cr-name": HOSTILE,
+          "db.my.domain/namespace": "shop",
+          "db.my.domain/uid": "u-9",
+        },
+        createdAt: "2026-01-01T00:00:00Z",
+      }],
+    },
+  });
+  assert(row);
+  await withOrphans([row], async (url) => {
+    const html = await (await fetch(`${url}/`)).text();
+    assertStringIncludes(html, "<h2>Orphans</h2>");
+    for (const text of ["db-9", "shop", "u-9", "Orphans 1 of 1"]) assertStringIncludes(html, text);
+    assert(!html.includes("<script"));
+    assertStringIncludes(html, "&#60;script&#62;");
+    const { items } = await (await fetch(`${url}/api/orphans`)).json();
+    assertEquals(items, [row]);
+  });
+});
+
+Deno.test("S2: a page without orphans says nothing of them", () =>
+  withOrphans([], async (url) => {
+    assert(!(await (await fetch(`${url}/`)).text()).includes("Orphans"));
+  }));
