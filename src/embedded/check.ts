@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { metaErrors, metaUpdateErrors } from "./names.ts";
+import { attributeErrors, metaErrors, metaUpdateErrors } from "./names.ts";
 import { groupVersion, type Resource } from "./resource.ts";
 import { runRules } from "./schema/cel.ts";
 import { blocks, listErrors, RULES_SKIPPED, validate } from "./schema/validate.ts";
@@ -29,7 +29,11 @@ export function check(
     if (old !== undefined) {
       const update = metaUpdateErrors(next.metadata, old.metadata);
       errors.push(...update);
-      if (resource.custom) errors.push(...update); // the server checks a custom resource's metadata twice
+      if (resource.custom) {
+        // The server checks a custom resource's metadata twice more, each time with what it bears.
+        const borne = attributeErrors(next.metadata);
+        errors.push(...borne, ...update, ...borne);
+      }
     }
   }
   if (resource.custom) {

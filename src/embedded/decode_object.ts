@@ -35,10 +35,11 @@ export function decodeObject(resource: Resource, value: Json, options: DecodeOpt
   const { kind, version } = resource;
   const strict = options.fieldValidation === "Strict";
   const whole = options.patched === true && strict ? sortedText(value) : "";
-  const refuse = (why: string) =>
+  const named = typeof value["kind"] === "string" ? value["kind"] : kind;
+  const refuse = (why: string, as = kind) =>
     options.patched === true
       ? patchRefused(whole || sortedText(value), why)
-      : badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
+      : badRequest(`${named} in version "${version}" cannot be handled as a ${as}: ${why}`);
   const struct = resource.custom ? undefined : goMismatch(withoutMeta(value), resource.schema, kind);
   const mismatch = struct ?? goMismatch(value["metadata"], META_SCHEMA, "ObjectMeta") ??
     badTime(value["metadata"]) ?? resource.malformed(value);
@@ -53,7 +54,7 @@ export function decodeObject(resource: Resource, value: Json, options: DecodeOpt
     ...unknown.sort().map((path) => `unknown field "${path}"`),
   ];
   if (problems.length > 0 && strict) {
-    throw refuse(`strict decoding error: ${problems.join(", ")}`);
+    throw refuse(`strict decoding error: ${problems.join(", ")}`, named);
   }
   dropNulls(value, resource.schema);
   if (resource.custom) applyDefaults(value, resource.schema);

@@ -63,14 +63,9 @@ export function labelValueErrors(value: string): string[] {
   return LABEL_VALUE.test(value) ? [] : [VALUE_TEXT];
 }
 
-/** What is wrong with the metadata of a new or changed object; `nameErrors` is the kind's own rule. */
-export function metaErrors(meta: Meta, nameErrors: (name: string) => string[]): FieldError[] {
+/** What is wrong with labels, annotations and owners. */
+export function attributeErrors(meta: Meta): FieldError[] {
   const errors: FieldError[] = [];
-  if (meta.name === "" || meta.name === undefined) {
-    errors.push(requiredValue("metadata.name", "name or generateName is required"));
-  } else {
-    for (const detail of nameErrors(meta.name)) errors.push(invalidValue("metadata.name", meta.name, detail));
-  }
   for (const [key, value] of Object.entries(meta.labels ?? {})) {
     for (const detail of qualifiedNameErrors(key)) errors.push(invalidValue("metadata.labels", key, detail));
     for (const detail of labelValueErrors(value)) errors.push(invalidValue("metadata.labels", value, detail));
@@ -103,6 +98,18 @@ export function metaErrors(meta: Meta, nameErrors: (name: string) => string[]): 
       ),
     );
   }
+  return errors;
+}
+
+/** What is wrong with the metadata of a new or changed object; `nameErrors` is the kind's own rule. */
+export function metaErrors(meta: Meta, nameErrors: (name: string) => string[]): FieldError[] {
+  const errors: FieldError[] = [];
+  if (meta.name === "" || meta.name === undefined) {
+    errors.push(requiredValue("metadata.name", "name or generateName is required"));
+  } else {
+    for (const detail of nameErrors(meta.name)) errors.push(invalidValue("metadata.name", meta.name, detail));
+  }
+  errors.push(...attributeErrors(meta));
   for (const finalizer of meta.finalizers ?? []) {
     for (const detail of qualifiedNameErrors(finalizer)) {
       errors.push(invalidValue("metadata.finalizers", finalizer, detail));

@@ -127,8 +127,11 @@ export function createObject(
   if (resource.hasStatus) next = withStatus(next, undefined, resource);
   resource.prepare(next, undefined, { now: context.now() });
   const warnings = check(resource, next, undefined);
-  if (given.resourceVersion !== undefined && given.resourceVersion !== "" && given.resourceVersion !== "0") {
-    throw internal("resourceVersion should not be set on objects to be created");
+  const versioned = !["", "0", undefined].includes(given.resourceVersion);
+  if (versioned) {
+    // The storage says so, which a dry run does not ask.
+    if (!options.dryRun) throw internal("resourceVersion should not be set on objects to be created");
+    copy(meta, given, "resourceVersion");
   }
   const existing = context.store.get(resource.storage, keyOf(target.namespace, meta.name));
   if (existing !== undefined) {

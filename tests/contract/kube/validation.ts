@@ -107,6 +107,44 @@ export const validationTests: ContractTests = {
       body: { apiVersion: "v1", kind: "Namespace", metadata: { name: "T" } },
     });
   },
+  "What random resources showed to differ once": async (s: Session) => {
+    const at = `${s.widgets}?dryRun=All`;
+    const post = (step: string, body: unknown, query = "") => s.call(step, "POST", at + query, { body });
+    const parts = ["q", "q", "q", "r"].map((name) => ({ name }));
+    await post("a key three times", s.widget("v", { size: 2, parts }));
+    await post("a value three times", s.widget("v", { size: 2, tags: ["a", "a", "a"] }));
+    await post("an integer beyond 64 bits", s.widget("v", { size: 1e21 }));
+    await post("misnamed, and a rule is broken", {
+      ...s.widget("A", { size: 1, period: "90s" }),
+      kind: "widget",
+    });
+    await post(
+      "misnamed, and a field is unknown",
+      { ...s.widget("A", { size: 2, x: 1 }), kind: "widget" },
+      "&fieldValidation=Strict",
+    );
+    await post(
+      "misnamed, and its metadata too",
+      { ...s.widget("A", { size: 2 }, { x: 1 }), kind: "widget" },
+      "&fieldValidation=Strict",
+    );
+    await post("a list where an object belongs", s.widget("v", [{ a: 0 }]), "&fieldValidation=Strict");
+    await post("a time that is none", s.widget("v", { size: 2 }, { creationTimestamp: "yesterday" }));
+    await post("a version and a wrong value", s.widget("v", { size: 0 }, { resourceVersion: "1" }));
+    await post("a version", s.widget("v", { size: 2 }, { resourceVersion: "1" }));
+    await s.quiet("POST", s.widgets, { body: s.widget("a") });
+    const merge = "application/merge-patch+json";
+    await s.call("__proto__", "PATCH", `${s.widgets}/a`, {
+      body: '{"metadata":{"annotations":{"__proto__":"x"}}}',
+      type: merge,
+    });
+    for (const status of [{ locked: 1 }, { conditions: [{ type: "R" }] }, "x", { conditions: "x" }]) {
+      await s.call(`status ${JSON.stringify(status)}`, "PATCH", `${s.widgets}/a/status`, {
+        body: { status },
+        type: merge,
+      });
+    }
+  },
   "Objects and bodies that are too large are refused": async (s: Session) => {
     const free = { text: "x".repeat(2_000_000) };
     await s.call("2 MB object", "POST", s.widgets, { body: s.widget("big", { size: 2, free }) });
