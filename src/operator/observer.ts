@@ -35,6 +35,11 @@ export interface Round {
   readonly unidentified?: string | undefined;
 }
 
+/** What keeps a list that does not show a database from saying that it is absent (S6): it, or what may be it, cannot be read. */
+export function unreadableAs({ unreadable, unidentified }: Round, id: string): string | undefined {
+  return unreadable.get(id) ?? unidentified;
+}
+
 /** Who is told. */
 export interface ObserverSink {
   /** A list is complete. */

@@ -13,9 +13,10 @@ import { absenceConfirmed, isRemovalAsked } from "../statechart/facts.ts";
 import type { ProviderError } from "../providers/port.ts";
 import type { AbsenceLedger } from "./absences.ts";
 import { reportCrash } from "./crash_report.ts";
+import { FormerUids } from "./former_uids.ts";
 import { Inbox } from "./inbox.ts";
 import { type DatabaseSnapshot, Keeper, type KeeperEnv, type Transition } from "./keeper.ts";
-import type { Round } from "./observer.ts";
+import { type Round, unreadableAs } from "./observer.ts";
 
 /** What a {@linkcode Supervisor} takes. */
 export interface SupervisorOptions
@@ -33,8 +34,6 @@ export interface SupervisorOptions
 const SLICE = 500;
 /** CRs that wait for their settle window and make a crowd. */
 const CROWD = 10;
-/** CRs that are remembered after they are gone. */
-const MAX_FORMER = 10_000;
 /** Time between two looks for actors that may sleep, in milliseconds. */
 const SWEEP_MS = 60_000;
 /** Time between two looks at what is still in flight while draining, in milliseconds. */
@@ -46,8 +45,7 @@ export class Supervisor {
   readonly #keepers = new Map<string, Keeper>();
   readonly #inbox: Inbox;
   readonly #env: KeeperEnv;
-  /** UIDs of CRs that are gone, oldest first: one that is back is no new one, whatever it looks like. */
-  readonly #former = new Set<string>();
+  readonly #former = new FormerUids();
   #settling = 0;
   /** Aborts what the supervisor itself has under way. */
   readonly #stopped = new AbortController();
@@ -245,11 +243,6 @@ export class Supervisor {
     const { uid } = keeper.object.metadata;
     this.#keepers.delete(uid);
     this.#former.add(uid);
-    if (this.#former.size <= MAX_FORMER) return;
-    for (const oldest of this.#former) {
-      this.#former.delete(oldest);
-      break;
-    }
   }
 
   #final(keeper: Keeper, snapshot: DatabaseSnapshot): void {
@@ -301,11 +294,6 @@ export class Supervisor {
   #yield(): Promise<void> {
     return sleep(this.#o.clock, 0);
   }
-}
-
-/** What keeps a list that does not show a database from saying that it is absent (S6): it, or what may be it, cannot be read. */
-function unreadableAs({ unreadable, unidentified }: Round, id: string): string | undefined {
-  return unreadable.get(id) ?? unidentified;
 }
 
 /** Whether a database of this CR ought to show in a complete list. */

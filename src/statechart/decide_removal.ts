@@ -1,0 +1,113 @@
+/**
+ * The deletion of one database (rule 9, S5): once its state allows it, said before it is sent, and in ever longer steps
+ * where it does not help.
+ *
+ * @module
+ */
+import type { Decision } from "./decision.ts";
+import { quote } from "./drift.ts";
+import { isRemovalAsked, POLL_CAP_MS, transitionalPollMs } from "./facts.ts";
+import type { ExternalState, Knowledge } from "./knowledge.ts";
+import { no } from "./verdicts.ts";
+import type { View } from "./view.ts";
+
+/** What a deletion says whatever it does next. */
+export type Said = Pick<Decision, "state" | "ready" | "synced">;
+
+/** First and longest wait before a delete that did not help is sent again, in milliseconds. */
+const FUTILE_FIRST_MS = 5_000;
+const FUTILE_CAP_MS = 600_000;
+/** Accepted deletes without effect after which the status says so (as R6 for repairs). */
+const FUTILE_TOLD = 3;
+
+/** Status writes that may fail before a removal is sent unsaid. */
+const MAX_UNSAID = 3;
+
+/** What is waited for while a database is in a transitional state. */
+const AWAITED = {
+  Deleting: "is being deleted at the provider; waiting for its end",
+  Modifying: "is modifying at the provider and cannot be deleted yet; waiting",
+  Provisioning: "is provisioning at the provider and cannot be deleted yet; waiting",
+} as const;
+
+function awaited({ unknownState, providerState }: ExternalState, state: keyof typeof AWAITED): string {
+  return unknownState
+    ? `is ${quote(providerState)} at the provider, a state in which nothing is known to be deleted; waiting`
+    : AWAITED[state];
+}
+
+/** Deletes one database once its state allows it (`busy` is no error: Q4). */
+export function removeOne(
+  k: Knowledge,
+  view: View,
+  said: Said,
+  database: ExternalState,
+  seenAt: number | undefined,
+): Decision {
+  const recorded = database.id === k.object.status?.providerId;
+  if (database.state === "Deleting" || database.state === "Provisioning" || database.state === "Modifying") {
+    // What we asked for goes its ordinary way and is no news (L4).
+    const verdict = database.state === "Deleting" && isRemovalAsked(k, database.id)
+      ? said.synced
+      : no("Deleting", `The database ${quote(database.id)} ${awaited(database, database.state)}`);
+    return every(seenAt, transitionalPollMs(k, view), undefined, view, {
+      ...said,
+      ready: verdict,
+      synced: verdict,
+    }, recorded ? "confirm" : "lookup");
+  }
+  const futile = afterFutile(k, view, said, database, seenAt);
+  if (futile !== undefined) return futile;
+  // Said before it is sent, so that a restart takes the absence that follows for one that we asked for (rule 12).
+  // A status that cannot be written holds no deletion up for long (L2).
+  if (recorded && k.object.status?.removing !== database.id && (k.attempts.report ?? 0) < MAX_UNSAID) {
+    return { ...said, step: "report", removing: database.id };
+  }
+  return { ...said, step: "remove", database };
+}
+
+/**
+ * A delete that the provider accepted and that did not help is sent again in ever longer steps, with reads between (S5).
+ * `undefined` when it may be sent now.
+ */
+function afterFutile(
+  k: Knowledge,
+  view: View,
+  said: Said,
+  database: ExternalState,
+  seenAt: number | undefined,
+): Decision | undefined {
+  const tries = k.removalTries[database.id] ?? 0;
+  const askedAt = k.removals[database.id];
+  if (tries === 0 || askedAt === undefined) return undefined;
+  const waitMs = Math.min(FUTILE_CAP_MS, FUTILE_FIRST_MS * 2 ** Math.min(tries - 1, 20));
+  if (view.now >= askedAt + waitMs) return undefined;
+  const verdict = tries < FUTILE_TOLD ? said.synced : no(
+    "DeleteFailed",
+    `The provider accepts the deletion of the database ${
+      quote(database.id)
+    } again and again without effect; ` +
+      "look at it at the provider",
+  );
+  const step = database.id === k.object.status?.providerId ? "confirm" as const : "lookup" as const;
+  const everyMs = Math.min(waitMs / 2, POLL_CAP_MS);
+  return every(seenAt, everyMs, undefined, view, { ...said, ready: verdict, synced: verdict }, step);
+}
+
+/** A step each `everyMs` after `last`; never later than `settled`, so that the decisive one is sent as soon as it can be. */
+export function every(
+  last: number | undefined,
+  everyMs: number,
+  settled: number | undefined,
+  view: View,
+  said: Said,
+  step: "lookup" | "confirm",
+): Decision {
+  if (last === undefined) return { ...said, step };
+  const age = view.now - last;
+  const due = settled !== undefined && last < settled && view.now >= settled;
+  if (age >= everyMs || due) return { ...said, step };
+  const left = everyMs - age;
+  const waitMs = settled !== undefined && settled > view.now ? Math.min(left, settled - view.now) : left;
+  return { ...said, step: "wait", waitMs, settling: settled !== undefined };
+}
