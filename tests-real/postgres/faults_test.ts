@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { type CreateRequest, type DatabaseProvider, ProviderError } from "../../src/providers/port.ts";
+import { IDLE_SECONDS } from "../../src/providers/postgres/session.ts";
 import type { PostgresServer } from "../support/postgres.ts";
 import { type Fate, type Proxy, serveProxy } from "./proxy.ts";
 import { CALL, leftovers, listAll, OPERATOR, providerOn, requestFor, serverOf, sql } from "./support.ts";
@@ -192,4 +193,19 @@ Deno.test("Q4: while one session works on a database, others are told so; what t
   assertEquals(await leftovers(server), []);
   await provider.close();
   await hasty.close();
+});
+
+Deno.test("H1: a process that is frozen between its fence and the socket finds its session ended: its statement does nothing", async () => {
+  const server = await serverOf(16);
+  const provider = providerOn(server.urlOf(OPERATOR), { timeoutMs: 60_000 });
+  const request = requestFor(server);
+  const { effectBoundSeconds } = await provider.info(CALL);
+  assertEquals(effectBoundSeconds, 60 + IDLE_SECONDS);
+  const beforeSend = () => {
+    // Blocks the whole process, as a frozen machine does.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, (IDLE_SECONDS + 2) * 1_000);
+  };
+  assertEquals(await classOf(provider.create(request, { ...CALL, beforeSend })), "unknown");
+  assertEquals(await leftovers(server), []);
+  await provider.close();
 });

@@ -29,6 +29,7 @@ export class Call {
    * is too late for a statement to end within the call: how long a call may take effect would not be bounded (rule 5).
    */
   send(): void {
+    this.signal.throwIfAborted();
     if (this.isLate()) {
       const what = this.#sent ? "no time left for the next step" : "no time left to send it";
       throw new ProviderError(this.#sent ? "unknown" : "retryable", `${ACTIONS[this.verb]}: ${what}`, {

@@ -123,24 +123,30 @@ export interface ServerSetOptions {
 export class ServerSet {
   #servers: readonly Server[] = [];
   #readAt = Number.NEGATIVE_INFINITY;
+  #reading: Promise<readonly Server[]> | undefined;
   #closing: Promise<unknown>[] = [];
 
   constructor(private readonly options: ServerSetOptions) {}
 
   /** In the order of the file. Class `unauthorised` when the file cannot be used. */
   async current(call: Call): Promise<readonly Server[]> {
-    const { clock } = this.options;
-    const at = clock.monotonic();
-    if (at - this.#readAt < FRESH_MS) return this.#servers;
-    let addresses: readonly ServerAddress[];
+    if (this.options.clock.monotonic() - this.#readAt < FRESH_MS) return this.#servers;
+    // One reader for all who wait: each would make pools of its own. The callers' own deadlines hold all the same.
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
     try {
-      addresses = await readServersFile(this.options, call.signal);
+      return await this.#reading;
     } catch (cause) {
-      call.signal.throwIfAborted();
       const why = printable(cause instanceof Error ? cause.message : String(cause), 400);
       throw new ProviderError("unauthorised", `${ACTIONS[call.verb]}: no server to ask. ${why}`, { cause });
     }
-    const { timeoutMs, onStatement } = this.options;
+  }
+
+  async #read(): Promise<readonly Server[]> {
+    const { clock, timeoutMs, onStatement } = this.options;
+    const at = clock.monotonic();
+    const addresses = await readServersFile(this.options);
     const before = new Map(this.#servers.map((server) => [JSON.stringify(server.address), server]));
     this.#servers = addresses.map((address) => {
       const key = JSON.stringify(address);
@@ -229,13 +235,11 @@ async function probeAll(
  */
 export async function readServersFile(
   { clock, urlFile, readFile = Deno.readTextFile }: Pick<ServerSetOptions, "clock" | "urlFile" | "readFile">,
-  signal?: AbortSignal,
 ): Promise<readonly ServerAddress[]> {
   const action = `Reading the servers' file "${urlFile}"`;
   try {
-    return parseServers(await withDeadline({ clock, ms: FILE_MS, action, signal }, () => readFile(urlFile)));
+    return parseServers(await withDeadline({ clock, ms: FILE_MS, action }, () => readFile(urlFile)));
   } catch (cause) {
-    if (signal?.aborted) throw cause;
     // Deno's own words end in the path once more.
     const why = cause instanceof Error ? cause.message.replace(/: readfile '.*'$/s, "") : String(cause);
     throw new Error(why.startsWith(action) ? why : `${action}: ${why}`, { cause });

@@ -138,7 +138,11 @@ export class ServerPool {
 
   async #acquire(signal: AbortSignal): Promise<PoolClient> {
     signal.throwIfAborted();
-    const connecting = (this.#pool ??= this.#open()).then((pool) => pool.connect());
+    this.#pool ??= this.#open().catch((error: unknown) => {
+      this.#pool = undefined; // tried again by the next call
+      throw error;
+    });
+    const connecting = this.#pool.then((pool) => pool.connect());
     let onAbort: (() => void) | undefined;
     const aborted = new Promise<never>((_, reject) => {
       onAbort = () => reject(signal.reason);
@@ -163,7 +167,6 @@ export class ServerPool {
         if (address.tlsAuthorities !== undefined) tls.ca = await Deno.readTextFile(address.tlsAuthorities);
       }
     } catch (cause) {
-      this.#pool = undefined; // read again by the next call
       throw new Error(`The file of sslrootcert in line ${address.line} cannot be read`, { cause });
     }
     // @ts-types="@types/pg"
