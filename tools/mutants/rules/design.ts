@@ -209,7 +209,7 @@ export const DESIGN: readonly RuleMutant[] = [
     "design 6",
     "busy is sent again",
     "a database that is in transition is deleted again and again",
-    "statechart/decide_deletion.ts",
+    "statechart/decide_removal.ts",
     "removeOne",
     'database.state === "Deleting" || database.state === "Provisioning" || database.state === "Modifying"',
     "false",
