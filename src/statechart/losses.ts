@@ -28,5 +28,7 @@ export function recreationWaitMs(k: Knowledge, view: View): number {
   if (losses === 0 || reconcileDue(k.object) || status?.observedGeneration !== metadata.generation) return 0;
   const wait = Math.min(CAP_MS, FIRST_MS * 2 ** Math.min(losses - 1, 20));
   const left = Date.parse(status?.lastLossTime ?? "") + wait - view.wallNow;
-  return Math.min(Math.max(left, 0), wait); // a wall clock that was set back makes no wait longer
+  // A loss that is long to come was written by a wall clock that was wrong: when it was nobody can say. One that is a
+  // little ahead is waited for.
+  return left > 2 * wait ? 0 : Math.max(left, 0);
 }

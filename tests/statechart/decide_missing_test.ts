@@ -45,6 +45,14 @@ table("missing", {
     k: known(withId({ status: inStep({ losses: 90, lastLossTime: "2025-12-31T19:00:00Z" }) }), gone),
     is: "Drifted/reincarnate",
   },
+  "rule 7: a loss that is a little to come is waited for": {
+    k: known(withId({ status: inStep({ losses: 1, lastLossTime: "2026-01-01T00:00:30Z" }) }), gone),
+    is: "Drifted/wait",
+  },
+  "rule 7: one that a wrong clock put far ahead is not (seed 3161)": {
+    k: known(withId({ status: inStep({ losses: 1, lastLossTime: "2026-01-01T00:55:00Z" }) }), gone),
+    is: "Drifted/reincarnate",
+  },
   "rule 7: a person who edits the spec need not wait": {
     k: known(
       withId({ status: inStep({ losses: 9, lastLossTime: "2025-12-31T23:59:59Z", observedGeneration: 0 }) }),
