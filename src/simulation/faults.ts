@@ -50,7 +50,7 @@ export const FAULTS = {
   "kube invalid": "the patch's test or the schema refuses it",
   "kube throttled": "too many requests",
   "kube unauthorised": "401",
-  "kube forbidden": "403, or the operator's own fence",
+  "kube forbidden": "403",
   "kube server": "500, with or without effect",
   "kube unavailable": "503, with or without effect",
   "kube network": "the connection breaks, with or without effect",

@@ -133,7 +133,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     },
     transition: (p, t) => {
       coverage.add("transition", `${t.from ?? "·"}⇒${t.to ?? "·"}`);
-      strikes.transition(t);
+      strikes.transition(p, t);
       const name = t.object.metadata.name;
       trace.add(world.time, p.name, `${name}: ${t.from ?? "·"} ⇒ ${t.to ?? "·"} (${t.event}, ${t.reason})`);
     },

@@ -26,14 +26,19 @@ const NAMESPACE = "default";
 export class Strikes {
   /** When each UID's actor entered which state, oldest first. */
   readonly #states = new Map<string, { readonly at: number; readonly state: TopState }[]>();
+  /** What each process's actor of each UID is in: one that was frozen does not know what others did. */
+  readonly #own = new Map<string, TopState>();
+  /** The UID that each name had last. */
+  readonly #uids = new Map<string, string>();
   /** The deed whose effects come next. */
   #deed: Deed | undefined;
 
   constructor(private readonly world: () => World, private readonly coverage: Coverage) {}
 
-  transition({ object, to }: Transition): void {
+  transition(process: SimulatedProcess, { object, to }: Transition): void {
     if (to === undefined) return;
     const { uid } = object.metadata;
+    this.#own.set(`${process.name} ${uid}`, to);
     const entry = { at: this.world().clock.monotonic(), state: to };
     const known = this.#states.get(uid);
     if (known === undefined) this.#states.set(uid, [entry]);
@@ -60,6 +65,8 @@ export class Strikes {
       case "freeze":
       case "skew":
         return this.#strikeProcess(deed.do, world.process(deed.nth));
+      case "stop":
+        return this.#strikeProcess("stopped", world.process(deed.nth));
       case "breakWatches":
       case "silenceWatches":
       case "compact":
@@ -93,11 +100,14 @@ export class Strikes {
   /** A process has died. */
   died(process: SimulatedProcess, why: string): void {
     const doom = /^(before|after|at the answer of) (.+?)(?: was sent)?$/.exec(why);
-    if (doom === null) return this.#strikeProcess(why as FaultName, process);
+    if (why === "killed") return this.#strikeProcess(why, process);
+    // It has stopped its actors before it dies of this.
+    if (why === "lost its lease") return this.#strikeAll(why);
+    if (doom === null) return;
     const [, when = "", what = ""] = doom;
     const fault = when === "before" ? "dies before" : when === "after" ? "dies sent" : "dies answered";
     const uid = this.#uidOf(what);
-    if (uid !== undefined) this.#strike(fault, uid);
+    if (uid !== undefined) this.#strikeActor(fault, process, uid);
     else this.#strikeProcess(fault, process);
   }
 
@@ -110,16 +120,16 @@ export class Strikes {
       const uid = this.#uidOf(what);
       if (uid === undefined && what.startsWith("cloud list")) {
         this.#strikeProcess("list of all fails", process);
-      } else this.#strike(fault, uid);
+      } else this.#strikeActor(fault, process, uid);
     } else if (result instanceof KubeError) {
-      this.#strike(`kube ${result.kind}` as FaultName, this.#uidOf(what));
+      this.#strikeActor(`kube ${result.kind}` as FaultName, process, this.#uidOf(what));
     } else if (what.startsWith("cloud list")) {
       const uid = this.#uidOf(what);
       const now = clock.monotonic();
       const hidden = cloud.databases().find((d) =>
         uid !== undefined && d.tags[TAG.uid] === uid && d.listedFrom > now
       );
-      if (hidden !== undefined) this.#strike("hidden by read lag", uid);
+      if (hidden !== undefined) this.#strikeActor("hidden by read lag", process, uid);
     } else if (what === "kube list") {
       const rv = Number((result as ListPage).resourceVersion);
       if (rv < store.versionAt(clock.monotonic() - plan.kube.latencyMs)) this.#strikeAll("stale list");
@@ -128,6 +138,7 @@ export class Strikes {
 
   /** A CR was written. */
   changed(before: ExternalDatabase | undefined, { metadata, status }: ExternalDatabase): void {
+    this.#uids.set(metadata.name, metadata.uid);
     if (status?.providerState !== "Failed" || before?.status?.providerState === "Failed") return;
     if (status.endpoint === undefined) this.#strike("provisioning fails", metadata.uid);
   }
@@ -147,13 +158,19 @@ export class Strikes {
     if (state !== undefined) this.coverage.add("strike", `${fault}|${state}`);
   }
 
+  #strikeActor(fault: FaultName, process: SimulatedProcess, uid: string | undefined): void {
+    const state = this.#own.get(`${process.name} ${uid}`);
+    if (state !== undefined) this.coverage.add("strike", `${fault}|${state}`);
+  }
+
   #strikeAll(fault: FaultName): void {
     for (const { metadata } of this.world().store.all()) this.#strike(fault, metadata.uid);
   }
 
   #strikeProcess(fault: FaultName, process: SimulatedProcess | undefined): void {
-    for (const { object } of process?.operator.supervisor.keepers ?? []) {
-      this.#strike(fault, object.metadata.uid);
+    if (process === undefined) return;
+    for (const { object } of process.operator.supervisor.keepers) {
+      this.#strikeActor(fault, process, object.metadata.uid);
     }
   }
 
@@ -161,7 +178,7 @@ export class Strikes {
   #uidOf(what: string): string | undefined {
     const [side, verb, target = ""] = what.split(" ", 3);
     const { store, cloud } = this.world();
-    if (side === "kube") return store.find({ namespace: NAMESPACE, name: target })?.metadata.uid;
+    if (side !== "cloud") return side === "kube" ? this.#uids.get(target) : undefined;
     if (verb === "create") return target;
     if (verb === "list") return /"db\.my\.domain\/uid":"([^"]+)"/.exec(what)?.[1];
     return cloud.get(target)?.tags[TAG.uid] ??
