@@ -1,0 +1,243 @@
+/**
+ * What an effect reads last, just before it sends a mutation, has the last word (rules 3, 7, 8, 9, 13 and 16), whatever
+ * was known when it was decided: each guard alone, with everything else in favour of the mutation.
+ */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { ANNOTATION, TAG } from "../../src/api/constants.ts";
+import type { ExternalDatabase } from "../../src/api/schema.ts";
+import { noMetrics } from "../../src/core/metrics.ts";
+import { seededRandom } from "../../src/core/random.ts";
+import { type JsonPatchOperation, KubeError } from "../../src/kube/port.ts";
+import { create } from "../../src/operator/effects/create.ts";
+import type { EffectEnv, EffectFunction } from "../../src/operator/effects/env.ts";
+import { modify } from "../../src/operator/effects/modify.ts";
+import { discard, remove } from "../../src/operator/effects/remove.ts";
+import { retain } from "../../src/operator/effects/retain.ts";
+import { reincarnate } from "../../src/operator/effects/writes.ts";
+import { ProviderError } from "../../src/providers/port.ts";
+import type { EffectInput, World } from "../../src/statechart/context.ts";
+import type { Decision } from "../../src/statechart/decision.ts";
+import type { ExternalState, Knowledge } from "../../src/statechart/knowledge.ts";
+import { StepError } from "../../src/statechart/step_error.ts";
+import type { View } from "../../src/statechart/view.ts";
+import { ManualClock } from "../support/manual_clock.ts";
+import {
+  absent,
+  cr,
+  type CrChange,
+  db,
+  deleting,
+  inStep,
+  known,
+  NOW,
+  seen,
+  tags,
+  view,
+} from "../statechart/support.ts";
+
+/** What the world answers while the effect runs. */
+interface Answers {
+  /** The quorum read of the CR; what is known, if absent. */
+  readonly read?: ExternalDatabase;
+  /** The read by id; the database in step, if absent. */
+  readonly database?: ExternalState | "absent";
+  readonly found?: readonly ExternalState[];
+  readonly crd?: "established" | "terminating" | "unreadable";
+  readonly view?: Partial<View>;
+  /** What the actor has learned by the time the mutation is sent. */
+  readonly latest?: Knowledge;
+}
+
+/** Runs an effect; what it sent, and what it learned. */
+async function run(effect: EffectFunction, knowledge: Knowledge, answers: Answers = {}) {
+  const sent: string[] = [];
+  const patches: (readonly JsonPatchOperation[])[] = [];
+  const { read = knowledge.object, database = db(), found = [], crd = "established" } = answers;
+  const answer = <T>(value: T) => Promise.resolve({ value, sentAt: NOW, answeredAt: NOW });
+  const mutation = (verb: string) => (...args: readonly unknown[]) => {
+    (args.at(-1) as () => void)();
+    sent.push(verb);
+    return answer(db());
+  };
+  const env = {
+    cluster: {
+      get: () => Promise.resolve(read),
+      crdState: () =>
+        crd === "unreadable" ? Promise.reject(new KubeError("network", "no answer")) : Promise.resolve(crd),
+      patchStatus: (_: unknown, operations: readonly JsonPatchOperation[]) => {
+        patches.push(operations);
+        return Promise.resolve(read);
+      },
+    },
+    gateway: {
+      get: () =>
+        database === "absent" ? Promise.reject(new ProviderError("absent", "gone")) : answer(database),
+      lookup: () => answer(found),
+      create: mutation("create"),
+      modify: mutation("modify"),
+      delete: mutation("delete"),
+    },
+    recorder: { record: () => {} },
+    clock: new ManualClock(),
+    log: { log: () => {} },
+    metrics: noMetrics,
+    clusterId: () => "cluster-1",
+    view: () => view(answers.view),
+    requestRound: () => {},
+    requestAccount: () => {},
+    noteAbsent: () => {},
+    notePresent: () => {},
+  } as unknown as EffectEnv;
+  const verdict = { status: "False", reason: "Creating", message: "" } as const;
+  const decision = { state: "Creating", step: "create", ready: verdict, synced: verdict } as Decision;
+  const latest = () => answers.latest ?? knowledge;
+  const world = { view: env.view, random: seededRandom(1) };
+  const input: EffectInput & { readonly world: World } = { knowledge, decision, latest, world };
+  const learned = await effect(env, input, new AbortController().signal);
+  return { sent, patches, learned };
+}
+
+const newer = (change: CrChange = {}) => cr({ ...change, meta: { resourceVersion: "101", ...change.meta } });
+const dying = { meta: { deletionTimestamp: "2026-01-01T00:00:00Z" } };
+const paused = { spec: { paused: true } };
+const foreign = db({ tags: tags({ [TAG.uid]: "another" }) });
+const bare = db({ tags: {} });
+
+/** Each of `cases` keeps the effect from sending anything; without any it sends `verb`. */
+async function guarded(
+  effect: EffectFunction,
+  verb: string,
+  knowledge: Knowledge,
+  favour: Answers,
+  cases: Readonly<Record<string, Answers>>,
+): Promise<void> {
+  assertEquals((await run(effect, knowledge, favour)).sent, [verb], "nothing speaks against it");
+  for (const [words, answers] of Object.entries(cases)) {
+    assertEquals((await run(effect, knowledge, { ...favour, ...answers })).sent, [], words);
+  }
+}
+
+Deno.test("rule 3: a create that is not the first asks cluster and cloud just before it, and each can stop it", () =>
+  guarded(create, "create", known(cr()), {}, {
+    "an id is recorded": { read: newer({ status: { providerId: "db-9" } }) },
+    "it is being deleted": { read: newer(dying) },
+    "it is paused": { read: newer(paused) },
+    "its finalizer is gone": { read: newer({ meta: { finalizers: [] } }) },
+    "another database is named": { read: newer({ spec: { providerId: "db-9" } }) },
+    "its spec is not valid any more": { read: newer({ spec: { sizeGb: -1 } }) },
+    "its name is another's": { read: newer({ meta: { uid: "another" } }) },
+    "a database carries its UID": { found: [db()] },
+    "a dying database carries its UID": { found: [db({ state: "Deleting" })] },
+    "the settle window is not over": { view: { settleSince: NOW } },
+    "a deletion was heard of meanwhile": { latest: known(newer(dying)) },
+    "a pause was heard of meanwhile": { latest: known(newer(paused)) },
+    "a name was heard of meanwhile": { latest: known(newer({ spec: { providerId: "db-9" } })) },
+  }));
+
+const grown = known(cr({ spec: { sizeGb: 50 }, status: inStep() }), { observation: seen() });
+
+Deno.test("rule 8: a change is decided by a read just before it, under the newest CR", () =>
+  guarded(modify, "modify", grown, {}, {
+    "it is in step already": { database: db({ sizeGb: 50 }) },
+    "it carries another's UID": { database: foreign },
+    "it carries no UID": { database: bare },
+    "another cluster's CR has it": { database: db({ tags: tags({ [TAG.cluster]: "cluster-2" }) }) },
+    "it is changing": { database: db({ state: "Modifying" }) },
+    "it is failed": { database: db({ state: "Failed" }) },
+    "it is gone": { database: "absent" },
+    "it has accepted the change": { database: db({ pending: { sizeGb: 50 } }) },
+    "the spec asks for the old size again": { latest: known(newer({ status: inStep() })) },
+    "drift is only reported now": {
+      latest: known(newer({ spec: { sizeGb: 50, driftPolicy: "Report" }, status: inStep() })),
+    },
+    "it is being deleted": { latest: known(newer({ ...dying, spec: { sizeGb: 50 }, status: inStep() })) },
+    "it is paused": { latest: known(newer({ spec: { sizeGb: 50, paused: true }, status: inStep() })) },
+  }));
+
+Deno.test("rule 8: a spec that changes between the decision and the sending keeps the change from being sent", async () => {
+  const edited = known(newer({ meta: { generation: 2 }, spec: { sizeGb: 80 }, status: inStep() }));
+  let asked = 0;
+  const turning: EffectFunction = (env, input, signal) =>
+    modify(env, { ...input, latest: () => asked++ === 0 ? grown : edited }, signal);
+  assertEquals((await run(turning, grown)).sent, []);
+});
+
+const doomed = known(deleting({ status: inStep({ removing: "db-1" }) }), { observation: seen() });
+const last = (change: CrChange = {}) =>
+  deleting({
+    status: inStep({ removing: "db-1" }),
+    ...change,
+    meta: { resourceVersion: "101", ...change.meta },
+  });
+
+Deno.test("rules 9 and 13: a delete asks cluster, CRD and cloud just before it, and each can stop it", async () => {
+  await guarded(remove, "delete", doomed, {}, {
+    "it is kept now": { read: last({ spec: { deletionPolicy: "Retain" } }) },
+    "it is paused now": { read: last(paused) },
+    "it is abandoned": {
+      read: deleting({
+        status: inStep(),
+        meta: { ...dying.meta, annotations: { [ANNOTATION.abandon]: doomed.object.metadata.uid } },
+      }),
+    },
+    "it lives": { read: newer({ status: inStep() }) },
+    "its name is another's": { read: last({ meta: { ...dying.meta, uid: "another" } }) },
+    "the CRD is being deleted": { crd: "terminating" },
+    "it carries another's UID": { database: foreign },
+    "it carries no UID": { database: bare },
+    "it is provisioning": { database: db({ state: "Provisioning" }) },
+    "it is changing": { database: db({ state: "Modifying" }) },
+    "it is dying already": { database: db({ state: "Deleting" }) },
+    "it is gone": { database: "absent" },
+    "a pause was heard of meanwhile": { latest: known(last(paused)) },
+    "Retain was heard of meanwhile": { latest: known(last({ spec: { deletionPolicy: "Retain" } })) },
+  });
+  await assertRejects(() => run(remove, doomed, { crd: "unreadable" }), StepError);
+});
+
+Deno.test("rule 7: what failed before it was available is removed only if a read just before still says so", () => {
+  const status = { state: "Creating" as const, providerId: "db-1", incarnation: 1, removing: "db-1" };
+  const failed = db({ state: "Failed" });
+  return guarded(discard, "delete", known(cr({ status }), { observation: seen(failed) }), {
+    database: failed,
+  }, {
+    "it recovered": { database: db() },
+    "it was available once": { database: { ...failed, endpoint: "db-1.example:5432" } },
+    "the status says that it was available once": {
+      read: newer({ status: { ...status, endpoint: "db-1.example:5432" } }),
+    },
+    "it carries another's UID": { database: { ...failed, tags: tags({ [TAG.uid]: "another" }) } },
+    "it is gone": { database: "absent" },
+    "it is being deleted": { read: newer({ ...dying, status }) },
+    "it is paused": { read: newer({ ...paused, status }) },
+    "a pause was heard of meanwhile": { latest: known(newer({ ...paused, status })) },
+  });
+});
+
+Deno.test("rule 16: a database that is kept is marked as retained, once, and only while it is to be kept", () => {
+  const spec = { deletionPolicy: "Retain" as const };
+  const kept = known(deleting({ spec, status: inStep() }), { observation: seen() });
+  return guarded(retain, "modify", kept, {}, {
+    "it is marked already": { database: db({ tags: tags({ [TAG.retained]: kept.object.metadata.uid }) }) },
+    "it is not to be kept any more": { read: last() },
+    "it is paused": { read: last({ spec: { ...spec, paused: true } }) },
+    "it carries another's UID": { database: foreign },
+    "it is dying": { database: db({ state: "Deleting" }) },
+    "a pause was heard of meanwhile": { latest: known(last({ spec: { ...spec, paused: true } })) },
+  });
+});
+
+Deno.test("rule 7: the incarnation is raised by one and the id removed, under the CR's resourceVersion and UID", async () => {
+  const lost = known(cr({ status: inStep({ incarnation: 3 }) }), { observation: absent() });
+  const { patches } = await run(reincarnate, lost, { database: "absent" });
+  assertEquals(patches.length, 1);
+  const [operations = []] = patches;
+  const has = (op: string, path: string, value?: unknown) =>
+    operations.some((o) =>
+      o.op === op && o.path === path && (value === undefined || (o as { value?: unknown }).value === value)
+    );
+  assert(has("test", "/metadata/uid", lost.object.metadata.uid));
+  assert(has("test", "/metadata/resourceVersion", lost.object.metadata.resourceVersion));
+  assert(has("add", "/status/incarnation", 4));
+  assert(has("remove", "/status/providerId"));
+});

@@ -1,0 +1,27 @@
+/**
+ * What knowledge must not keep or let go: each of these was a planted bug that nothing had caught.
+ */
+import { assertEquals } from "@std/assert";
+import { learn } from "../../src/statechart/learn.ts";
+import { settledAt } from "../../src/statechart/facts.ts";
+import { cr, known, NOW, SETTLE, view } from "./support.ts";
+
+Deno.test("rule 1: a CR that loses finalizer and status before its create is not proven new any more (A4)", () => {
+  const before = known(cr(), { provenNew: true, untouched: true });
+  const stripped = cr({ meta: { resourceVersion: "101", finalizers: [] } });
+  const k = learn(before, { object: stripped }, NOW);
+  assertEquals([k.provenNew, k.untouched], [false, false]);
+  const written = cr({ meta: { resourceVersion: "102" } });
+  assertEquals(learn(k, { object: written, finalizerWrittenOnNew: true }, NOW).provenNew, false);
+});
+
+Deno.test("rules 3, 5 and 15: a finalizer that this process is not known to have written opens the settle window", () => {
+  const fresh = known(cr({ meta: { finalizers: [] } }));
+  assertEquals(fresh.bornHere, true);
+  const written = cr({ meta: { resourceVersion: "101" } });
+  const foreign = learn(fresh, { object: written }, NOW);
+  assertEquals([foreign.bornHere, foreign.finalizerSeen?.at], [false, NOW]);
+  assertEquals(settledAt(foreign, view()), NOW + SETTLE);
+  const ours = learn(foreign, { object: written, finalizerWritten: true }, NOW + 1);
+  assertEquals([ours.bornHere, ours.finalizerSeen], [true, undefined]);
+});
