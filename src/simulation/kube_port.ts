@@ -8,6 +8,7 @@
  */
 import type { Clock } from "../core/clock.ts";
 import { sleep } from "../core/wait.ts";
+import { TAG } from "../api/constants.ts";
 import type { ExternalDatabase, ObjectKey } from "../api/schema.ts";
 import {
   type Cluster,
@@ -59,6 +60,14 @@ export const KIND_CLUSTER: KubeFaults = {
   silentWatch: 0,
 };
 
+/** Identity of the world's cluster, as tags have it. */
+export const CLUSTER_ID = "cluster-1";
+
+/** Whether tags name another cluster than the world's. */
+export function ofAnotherCluster(tags: Readonly<Record<string, string>>): boolean {
+  return tags[TAG.cluster] !== undefined && tags[TAG.cluster] !== CLUSTER_ID;
+}
+
 /** The client's own deadline of a request. */
 const TIMEOUT_MS = 30_000;
 
@@ -96,7 +105,7 @@ export class SimulatedKube {
       patchStatus: (key: ObjectKey, operations: readonly JsonPatchOperation[], { signal }: RequestOptions) =>
         call(signal, () => store.patchStatus(key, operations, by), true),
       crdState: ({ signal }: RequestOptions): Promise<CrdState> => call(signal, () => store.crd),
-      clusterId: ({ signal }: RequestOptions): Promise<string> => call(signal, () => "cluster-1"),
+      clusterId: ({ signal }: RequestOptions): Promise<string> => call(signal, () => CLUSTER_ID),
     };
   }
 

@@ -44,7 +44,10 @@ export class KubeStore {
   #compactedTo = 0;
   #crd: CrdState = "established";
 
-  constructor(private readonly clock: Clock) {}
+  /** `firstUid` tells the UIDs of two clusters apart. */
+  constructor(private readonly clock: Clock, firstUid = 0) {
+    this.#uids = firstUid;
+  }
 
   /** Version of the newest change. */
   get rv(): number {

@@ -8,6 +8,7 @@ import type { ExternalDatabase, ExternalDatabaseSpec } from "../api/schema.ts";
 import type { CloudRecord } from "../providers/simulated/types.ts";
 import { policiesOf } from "../statechart/facts.ts";
 import { isNew } from "../statechart/knowledge.ts";
+import { ofAnotherCluster } from "./kube_port.ts";
 import type { Safety } from "./safety.ts";
 import { ACCOUNT, type World } from "./world.ts";
 
@@ -30,6 +31,7 @@ export function unsettled(world: World, safety: Safety): string[] {
   for (const record of world.cloud.databases(ACCOUNT)) {
     const uid = record.tags[TAG.uid];
     if (uid === undefined || uids.has(uid) || record.tags[TAG.retained] !== undefined) continue;
+    if (ofAnotherCluster(record.tags)) continue;
     if (safety.isTainted(uid, "forced", "account", "looksNew", "left", "restored")) continue;
     problems.push(`${record.id} (${record.state}) outlives its CR ${record.tags[TAG.crName]}`);
   }

@@ -11,6 +11,7 @@ import type { CloudRecord } from "../providers/simulated/types.ts";
 import { policiesOf } from "../statechart/facts.ts";
 import { isNew } from "../statechart/knowledge.ts";
 import { Coverage } from "./coverage.ts";
+import { ofAnotherCluster } from "./kube_port.ts";
 import type { Change } from "./kube_store.ts";
 import type { Mutation, SimulatedProcess } from "./process.ts";
 import { ACCOUNT, type World } from "./world.ts";
@@ -247,6 +248,8 @@ export class Safety {
     this.tell(effect, before);
     if (effect.by === "console") this.#touched.set(effect.id, this.world.clock.monotonic());
     if (effect.by !== "api") return;
+    // What another cluster's operator does with its own in the same account is not judged here.
+    if (ofAnotherCluster(effect.tags) && (before === undefined || ofAnotherCluster(before))) return;
     const { uid } = effect;
     switch (effect.kind) {
       case "create":
@@ -264,6 +267,10 @@ export class Safety {
   #onTakeover(effect: Effect, before: Readonly<Record<string, string>>): void {
     const owner = before[TAG.uid];
     if (owner === undefined || before[TAG.retained] !== undefined) return;
+    const taker = this.world.store.byUid(effect.uid ?? "");
+    if (ofAnotherCluster(before) && taker?.metadata.annotations?.[ANNOTATION.adoptFrom] !== owner) {
+      return this.fail("S3", `${effect.id} was taken from another cluster for ${effect.uid}`);
+    }
     if (this.world.store.byUid(owner) === undefined) return;
     this.fail("S3", `${effect.id} was taken from ${owner}, who lives, for ${effect.uid}`);
   }

@@ -4,7 +4,7 @@
  * @module
  */
 import { ANNOTATION, TAG } from "../api/constants.ts";
-import type { Decision, ReleaseCause } from "./decision.ts";
+import type { Decision, ReleaseCause, Verdict } from "./decision.ts";
 import { isOwnUnsought, otherOwner, ownInstead, strayOf, strayRereadMs } from "./decide_conflict.ts";
 import { every, removeOne, type Said } from "./decide_removal.ts";
 import { quote } from "./drift.ts";
@@ -67,6 +67,8 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
   }
   // Rule 15, "at once": no create was ever sent for it, or every one was refused by a definite answer.
   if (neverCreated(k)) return release("neverCreated");
+  const unmet = unknownPolicy(k);
+  if (unmet !== undefined) return { ...said, step: "idle", ready: unmet, synced: unmet };
   if (view.provider === undefined) {
     const verdict = unknown(
       silenceReason(view),
@@ -107,6 +109,18 @@ type Release = (cause: ReleaseCause) => Decision;
 
 function neverCreated(k: Knowledge): boolean {
   return k.bornHere && !k.mayExist && k.unknownSince === undefined && k.observation === undefined;
+}
+
+/** What is not known to be allowed is not done: a policy of another build's schema, such as a final snapshot, must be met. */
+function unknownPolicy({ object }: Knowledge): Verdict | undefined {
+  const { deletion } = policiesOf(object);
+  if (deletion === "Delete" || deletion === "Retain") return undefined;
+  return no(
+    "InvalidSpec",
+    `Deletion waits, as spec.deletionPolicy ${
+      quote(String(deletion))
+    } is not known here: set it to Delete or Retain`,
+  );
 }
 
 /** Retain: an unknown create is resolved first, then what was found is tagged, then the finalizer goes (rule 16). */

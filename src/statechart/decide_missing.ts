@@ -47,7 +47,15 @@ export function decideMissing(k: Knowledge, view: View): Decision {
     return { ...said, step: "confirm" };
   }
   const other = ownFound(k, view).find((d) => d.state !== "Deleting" && d.id !== id);
-  if (other !== undefined) return { ...said, state: "Creating", step: "record", database: other };
+  if (other !== undefined) {
+    // A2: another account may hold a copy of this one, UIDs and all.
+    if (isAccountConfirmed(k, view, lookup.sentAt)) {
+      return { ...said, state: "Creating", step: "record", database: other };
+    }
+    return hasAccountSpoken(k, view, lookup.sentAt)
+      ? { ...said, step: "confirm" }
+      : { ...said, step: "wait", waitMs: ACCOUNT_WAIT_MS };
+  }
   const settled = settledAt(k, view);
   if (lookup.sentAt < settled) {
     const every = Math.min(Math.max(transitionalPollMs(k, view), 2_000), Math.max(settled - view.now, 0));

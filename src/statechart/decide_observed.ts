@@ -21,7 +21,16 @@ import {
 } from "./facts.ts";
 import { type ExternalState, type Knowledge, reconcileDue } from "./knowledge.ts";
 import { permitted } from "./repair.ts";
-import { isUnread, lastReady, no, normalise, readiness, unknown, UNREAD_PERIODS } from "./verdicts.ts";
+import {
+  failureVerdict,
+  isUnread,
+  lastReady,
+  no,
+  normalise,
+  readiness,
+  unknown,
+  UNREAD_PERIODS,
+} from "./verdicts.ts";
 import type { View } from "./view.ts";
 import type { Reason, TopState } from "./vocabulary.ts";
 
@@ -173,7 +182,9 @@ function serving(k: Knowledge, view: View, database: ExternalState): Decision {
   const synced = no("Updating", `Changing ${describeChange(repair.change, database)}`);
   const bound = view.provider?.effectBoundMs ?? 0;
   if (k.modifyUnknownSince !== undefined && view.now < k.modifyUnknownSince + bound) {
-    return poll(k, view, "Drifted", { ready, synced }); // one mutation in flight per database (rule 8)
+    // One mutation in flight per database (rule 8); why the last one may have to be sent again is told meanwhile (F2).
+    const told = k.failures.modify === undefined ? synced : failureVerdict(k.failures.modify);
+    return poll(k, view, "Drifted", { ready, synced: told });
   }
   return { state: "Drifted", step: "modify", change: repair.change, database, ready, synced };
 }

@@ -40,7 +40,10 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   const next: Draft = back === undefined ? { ...k } : afterRewind(k, back, now);
   if (facts.object !== undefined && back === undefined) learnObject(next, facts.object, now);
   if (facts.gone) next.gone = true;
-  if (facts.foundAlive) next.bornHere = next.untouched = false;
+  if (facts.foundAlive) {
+    next.bornHere = next.untouched = false;
+    if (facts.object !== undefined) next.gone = false;
+  }
   const written = facts.finalizerWritten ? facts.object?.metadata.resourceVersion : undefined;
   if (written !== undefined && written === next.finalizerSeen?.resourceVersion) {
     // The first finalizer that was seen is the one that we wrote, under the resourceVersion of what we knew.

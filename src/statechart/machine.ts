@@ -64,6 +64,15 @@ const setUp = setup({
     bringsDeletion: ({ context, event }) =>
       event.type === "object.changed" && event.object.metadata.deletionTimestamp !== undefined &&
       context.knowledge.object.metadata.deletionTimestamp === undefined,
+    /**
+     * The event brings an edit to a CR whose spec was observed: its reads are sent in a more urgent lane from now on
+     * (L3), which one that waits in the lane of before would miss. An edit after that one finds it there.
+     */
+    bringsEdit: ({ context, event }) => {
+      const { metadata, status } = context.knowledge.object;
+      return event.type === "object.changed" && event.object.metadata.generation > metadata.generation &&
+        status?.observedGeneration === metadata.generation;
+    },
   },
   delays: {
     /** The decision's wait, as it was lengthened. */
@@ -101,7 +110,11 @@ function now(context: DatabaseContext): number {
 }
 
 function learnEvent(context: DatabaseContext, event: DatabaseEvent): Knowledge {
-  return learn(context.knowledge, factsOf(event, now(context)), now(context));
+  const { knowledge } = context;
+  const facts = factsOf(event, now(context));
+  // A stale list had taken it for gone, and the watch brings it again: whoever is told of it must handle it (L1).
+  const alive = knowledge.gone && facts.object?.metadata.uid === knowledge.object.metadata.uid;
+  return learn(knowledge, alive ? { ...facts, foundAlive: true } : facts, now(context));
 }
 
 function factsOf(event: DatabaseEvent, at: number): Learned {
@@ -175,10 +188,14 @@ const onWork = {
   "external.unreadable": learnOnly,
 } as const;
 
-/** A read may be left for a deletion. */
+/** A read may be left for a deletion or an edit. */
 const onRead = {
   ...onWork,
-  "object.changed": [{ guard: "bringsDeletion", ...toDeciding }, learnOnly],
+  "object.changed": [
+    { guard: "bringsDeletion", ...toDeciding },
+    { guard: "bringsEdit", ...toDeciding },
+    learnOnly,
+  ],
   "object.gone": toDeciding,
 } as const;
 

@@ -54,10 +54,21 @@ Deno.test("rule 14: a read is left at once for a deletion, its signal aborts, an
     assertEquals(bench.actor.getSnapshot().context.knowledge, knowledge);
   }));
 
-Deno.test("rule 14: a read is not left for anything less than a deletion", () =>
+Deno.test("L3: a read that waits in the lane of before is left for an edit, once", () =>
   onBench(LEADS.observe, async (bench) => {
     const read = await lead(bench, "observe");
     bench.edited(50);
+    await settle();
+    assertEquals([bench.at, read.signal.aborted, bench.runs.length], ["Creating.observe", true, 2]);
+    const again = bench.last;
+    bench.edited(60);
+    await settle();
+    assertEquals([again.signal.aborted, bench.runs.length], [false, 2]);
+  }));
+
+Deno.test("rule 14: a read is not left for anything less than a deletion or an edit", () =>
+  onBench(LEADS.observe, async (bench) => {
+    const read = await lead(bench, "observe");
     bench.actor.send({ type: "external.unlisted", sentAt: bench.clock.monotonic() });
     bench.actor.send({ type: "world.changed" });
     await settle();

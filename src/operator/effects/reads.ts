@@ -19,11 +19,9 @@ function laneOf(k: Knowledge): Lane {
 /** Finds what carries the UID tag. */
 export const lookup: EffectFunction = async (env, { knowledge }, signal) => {
   const found = await lookUp(env, knowledge.object.metadata.uid, laneOf(knowledge), signal);
-  // A deletion that finds nothing needs the word of the account that held the last database (S4, A2).
+  // A deletion acts on what it finds, or does not find, by the word of the account that held the last one (S4, A2).
   const { object, account } = knowledge;
-  if (object.metadata.deletionTimestamp !== undefined && account !== undefined && found.found.length === 0) {
-    env.requestAccount();
-  }
+  if (object.metadata.deletionTimestamp !== undefined && account !== undefined) env.requestAccount();
   return { lookup: found };
 };
 

@@ -8,8 +8,8 @@ import { assert, assertEquals } from "@std/assert";
 import { TAG } from "../../../src/api/constants.ts";
 import {
   assertOneEach,
-  CLOUDS,
   each,
+  EXTREMES,
   MINUTE,
   play,
   playAtEveryCrash,
@@ -140,7 +140,7 @@ Deno.test("D4: a pause that meets the delete in any millisecond leaves either a 
 const WATCHING = { driftPolicy: "Report", onMissing: "Report", deletionPolicy: "Retain" } as const;
 
 each(
-  CLOUDS,
+  EXTREMES,
   (words) =>
     `D4: observe-only (${words}): its finalizer goes and the database stays, as it was, with every call a place to die`,
   (cloud) =>

@@ -71,6 +71,12 @@ export const CLOUDS: Readonly<Record<string, Plan["cloud"]>> = {
   "no tokens, lists 20 s late": { clientTokens: false, readLagMs: 20 * SECOND },
 };
 
+/** The kindest and the hardest of {@linkcode CLOUDS}: for what is played at many crash points. */
+export const EXTREMES: typeof CLOUDS = {
+  "tokens": CLOUDS["tokens"] ?? {},
+  "no tokens, lists 20 s late": CLOUDS["no tokens, lists 20 s late"] ?? {},
+};
+
 /** A script's hands and eyes. */
 export class Stage {
   readonly events: EventRecord[] = [];
