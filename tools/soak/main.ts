@@ -57,7 +57,8 @@ function parseFlags(args: readonly string[]): Flags {
 export function reportLines({ figures, ...r }: SoakReport): string[] {
   const { hits } = figures;
   return [
-    `resources ${r.resources}, databases ${r.databases}`,
+    `resources ${r.resources}, databases ${r.databases} (more than resources: kept by deletionPolicy Retain)`,
+    `reported as left behind, for the API server removed the resource under the operator's finalizer: ${r.left}`,
     `faults (${figures.faults.total}): ${figures.faults}`,
     `kills of the operator: ${hits.kills}, ${hits.withCalls} with mutating calls in flight (${hits.callsInFlight} calls)`,
     `deeds of users (${figures.deeds.total}): ${figures.deeds}`,

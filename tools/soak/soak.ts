@@ -9,7 +9,7 @@ import { installCrd } from "../../tests-real/support/crd.ts";
 import { freshNamespace, type Kube } from "../../tests-real/support/kube.ts";
 import { Chaos } from "./chaos.ts";
 import { type Figures, noFigures } from "./figures.ts";
-import { changes, unsettled } from "./oracles.ts";
+import { alarming, changes, reportedOrphans, unsettled } from "./oracles.ts";
 import { pause } from "./pause.ts";
 import { keepLogs, makeRig, POLL_MS, type Rig, startAuditedKube } from "./rig.ts";
 import { Users } from "./users.ts";
@@ -37,6 +37,8 @@ export interface SoakReport {
   readonly settledAfter: number | undefined;
   readonly resources: number;
   readonly databases: number;
+  /** Databases whose resource the API server removed under the operator's finalizer, each reported by the operator. */
+  readonly left: number;
   readonly peakMiB: number;
   readonly endMiB: number;
   readonly warnings: number;
@@ -143,6 +145,7 @@ class Soak {
     let objects: Awaited<ReturnType<Users["list"]>> = [];
     let problems: readonly string[] = [];
     let toldAt = begin;
+    let left: ReadonlySet<string> = new Set();
     while (!signal.aborted && performance.now() - begin < SETTLE_MS) {
       try {
         if (!calm) {
@@ -152,7 +155,10 @@ class Soak {
         } // Names that were still going are made again once they are gone: a world of all names is the end.
         else if (objects.length < this.options.databases) await users.createAll(signal);
         objects = await users.list();
-        problems = unsettled(objects, await witness.databases(), (id) => witness.isForeign(id));
+        const reported = reportedOrphans(await this.#rig.operator.tail(Infinity));
+        left = new Set([...reported].filter((uid) => users.removedAtOnce.has(uid)));
+        const databases = await witness.databases();
+        problems = unsettled(objects, databases, (id) => witness.isForeign(id), (uid) => left.has(uid));
         if (calm && problems.length === 0 && objects.length === this.options.databases) {
           settledAfter = (performance.now() - begin) / 1_000;
           break;
@@ -178,8 +184,9 @@ class Soak {
       say(`all is as the specs ask, ${settledAfter?.toFixed(1)} s after the faults`);
       await this.#silence(users, witness);
     }
-    await this.#log();
+    await this.#log(left);
     return {
+      left: left.size,
       violations: this.#violations,
       figures: this.#figures,
       settledAfter,
@@ -209,11 +216,9 @@ class Soak {
   }
 
   /** Nothing crashed, whatever the outcome. */
-  async #log(): Promise<void> {
+  async #log(left: ReadonlySet<string>): Promise<void> {
     const log = await this.#rig.operator.tail(Infinity);
-    const bad = log.split("\n").filter((line) =>
-      /ActorFailed|"level":"error"|Uncaught|unhandled/i.test(line)
-    );
+    const bad = alarming(log, (uid) => left.has(uid));
     for (const line of bad.slice(0, SHOWN)) this.#violation("crash", line.slice(0, 500));
   }
 

@@ -47,6 +47,12 @@ type Deed = "grow" | "upgrade" | "reconcile" | "label" | "pause" | "resume" | "r
 export class Users {
   /** UIDs of resources whose deletion was asked for. */
   readonly asked = new Set<string>();
+  /**
+   * UIDs of resources that the API server removed at once when they were deleted, or may have, for it did not answer.
+   * It looks at the finalizers when a DELETE begins and removes the object some moments later, whatever was written
+   * in between (src/statechart/vanished.ts): then no finalizer holds the resource of a database that is being made.
+   */
+  readonly removedAtOnce = new Set<string>();
   readonly #wishes = new Map<string, Wish>();
   readonly #path: string;
   #serial = 0;
@@ -176,7 +182,10 @@ export class Users {
     if (status !== 200) return status;
     const { uid } = body.metadata;
     this.asked.add(uid); // before it is sent: the answer may be lost
-    return (await this.#request("DELETE", `${this.#path}/${name}`, { preconditions: { uid } })).status;
+    const answer = await this.#request("DELETE", `${this.#path}/${name}`, { preconditions: { uid } });
+    const unknown = answer.status === 0 || answer.status >= 500;
+    if (unknown || answer.body?.kind === "Status" && answer.status === 200) this.removedAtOnce.add(uid);
+    return answer.status;
   }
 
   #merge(name: string, patch: unknown): Promise<Answer> {
