@@ -4,10 +4,18 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
+import { KubeError } from "../../src/kube/port.ts";
 import { inWorld } from "../support/world.ts";
 
-for (const what of ["paused", "deleted"] as const) {
-  Deno.test(`Seed 5001: a create in the queue is not sent when its own report's answer shows the resource ${what}`, () =>
+const CASES = [
+  { seed: 5_001, what: "paused", refused: false },
+  { seed: 5_001, what: "deleted", refused: false },
+  { seed: 64_295, what: "deleted", refused: true },
+] as const;
+
+for (const { seed, what, refused } of CASES) {
+  const how = refused ? "read after its own report was refused" : "own report's answer";
+  Deno.test(`Seed ${seed}: a create in the queue is not sent when its ${how} shows the resource ${what}`, () =>
     inWorld({ latencyMs: 3_000 }, async (world) => {
       const watch = world.cluster.watch.bind(world.cluster);
       world.cluster.watch = async function* (request) {
@@ -29,6 +37,13 @@ for (const what of ["paused", "deleted"] as const) {
       assert(uid !== undefined);
       if (what === "paused") world.cluster.edit("default", name, { paused: true });
       else world.cluster.delete("default", name);
+      const patchStatus = world.cluster.patchStatus.bind(world.cluster);
+      if (refused) {
+        world.cluster.patchStatus = (key, operations, options) =>
+          key.name === name
+            ? Promise.reject(new KubeError("invalid", "the request was denied by an admission webhook"))
+            : patchStatus(key, operations, options);
+      }
       await world.run(12_000);
       const creates = world.cloud.ledger.calls({ verb: "create" }).map((c) => c.uid);
       assertEquals(creates, [world.get("first")?.metadata.uid], "sent though it was known");

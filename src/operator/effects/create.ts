@@ -109,7 +109,7 @@ async function preflight(env: EffectEnv, known: Knowledge, signal: AbortSignal):
   return { object };
 }
 
-/** Writes the status once when the create takes long; `written` is what came of it, `end` waits for that. */
+/** Writes the status once when the create takes long; `written` is the resource as that showed it, `end` waits for that. */
 function reportWhenSlow(
   env: EffectEnv,
   latest: () => Knowledge,
@@ -131,7 +131,8 @@ function reportWhenSlow(
           name: k.object.metadata.name,
           error: error instanceof Error ? error.message : String(error),
         });
-        return undefined;
+        // A refused guard has read the resource anew: that is heard too.
+        return written = error instanceof StepError ? error.learned.object : undefined;
       },
     );
   }, SLOW_MS);
