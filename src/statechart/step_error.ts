@@ -63,6 +63,8 @@ const REJECTED: BackoffPolicy = { baseMs: 15 * SECOND, capMs: 600 * SECOND };
 const CONFLICT: BackoffPolicy = { baseMs: 50, capMs: 30 * SECOND };
 /** The longest that a `Retry-After` is heeded (L3). */
 export const RETRY_AFTER_CAP_MS = 300 * SECOND;
+/** So often in a row a `Retry-After` is believed; then the wait grows beyond what is asked (S5: "in a second" without end is a loop). */
+const BELIEVED = 4;
 
 /** The wait after failure number `attempt` (from 1) of an effect, in milliseconds. */
 export function retryDelayMs(
@@ -74,7 +76,10 @@ export function retryDelayMs(
 ): number {
   if (retryAfterMs !== undefined) {
     const asked = Math.min(Math.max(retryAfterMs, 0), RETRY_AFTER_CAP_MS);
-    return asked + random.next() * Math.max(250, asked / 10);
+    const heeded = asked + random.next() * Math.max(250, asked / 10);
+    return attempt <= BELIEVED
+      ? heeded
+      : Math.max(heeded, backoffMs(policy(effect, errorClass), attempt - BELIEVED, random));
   }
   return backoffMs(policy(effect, errorClass), attempt - 1, random);
 }

@@ -50,6 +50,12 @@ Deno.test("L3: Retry-After is heeded, with jitter, and clamped to five minutes",
   );
 });
 
+Deno.test("S5: a cloud that asks for a second again and again is believed four times, then asked ever more slowly (found by simulation, seed 62235)", () => {
+  const waits = [1, 4, 5, 8, 40].map((n) => retryDelayMs("create", "throttled", n, 1_000, least));
+  assertEquals(waits, [1_000, 1_000, 1_000, 8_000, 30_000]);
+  assertEquals(retryDelayMs("create", "throttled", 40, 90_000, least), 90_000);
+});
+
 Deno.test("Back-off: every wait is finite, positive and bounded, whatever failed how often", () => {
   const classes: StepErrorClass[] = [
     "absent",
