@@ -42,6 +42,7 @@ async function ask(url: string, method = "GET", body?: unknown): Promise<[number
 
 Deno.test("statuses, bodies and error codes are those of the cloud's API", async () => {
   await served(async (base, cloud) => {
+    cloud.configure({ provisionMs: 60_000 }); // longer than all these calls take on a busy machine
     const db = `${base}/v1/databases`;
     assertEquals(await ask(`${base}/v1`), [200, {
       account: "simulated",
@@ -70,7 +71,7 @@ Deno.test("statuses, bodies and error codes are those of the cloud's API", async
     assertEquals((await ask(`${db}?tag=a%3Dother`))[1], { items: [] });
     const id = String(made["id"]);
     assertEquals((await ask(`${db}/${id}`, "DELETE"))[0], 409);
-    while (cloud.get(id)?.state !== "Available") await new Promise((resolve) => setTimeout(resolve, 5));
+    cloud.edit(id, { state: "Available", endpoint: "here:5432" });
     assertEquals((await ask(`${db}/${id}`, "PATCH", { sizeGb: 30 }))[1]["state"], "Modifying");
     assertEquals((await ask(`${db}/none`))[0], 404);
     for (const bad of ["{", "[]", "null", '{"name":1}', "x".repeat(1_100_000)]) {
