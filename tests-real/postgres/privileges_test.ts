@@ -187,3 +187,36 @@ Deno.test("A1: a database that is there is adopted by its first tags, where its 
     }
   }
 });
+
+Deno.test("A create that was interrupted and that the server then refuses is Failed, and can be deleted", async () => {
+  const server = await serverOf(16);
+  const provider = providerOn(server.urlOf(OPERATOR));
+  try {
+    const { id } = await provider.create(requestFor(server), CALL);
+    const name = id.split("/")[1]!;
+    // As a process leaves it that dies after its first step; then the privilege goes.
+    const [row] = await sql<{ comment: string }>(
+      server,
+      `SELECT shobj_description(oid, 'pg_authid') AS comment FROM pg_roles WHERE rolname = '${name}'`,
+    );
+    await sql(server, `DROP DATABASE "${name}"`);
+    await sql(
+      server,
+      `COMMENT ON ROLE "${name}" IS '${row!.comment.replace('"ready":true', '"ready":false')}'`,
+    );
+    await sql(server, `ALTER ROLE "${OPERATOR.user}" NOCREATEDB`);
+    const refused = await provider.get(id, CALL);
+    assertEquals([refused.state, refused.providerState, refused.endpoint], [
+      "Failed",
+      "CreateRefused",
+      undefined,
+    ]);
+    await sql(server, `ALTER ROLE "${OPERATOR.user}" CREATEDB`);
+    const finished = await provider.get(id, CALL);
+    assertEquals([finished.state, finished.id], ["Available", id]);
+    await provider.delete(id, CALL);
+    assertEquals(await leftovers(server), []);
+  } finally {
+    await provider.close();
+  }
+});

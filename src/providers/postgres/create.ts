@@ -15,7 +15,8 @@ import type { Call } from "./call.ts";
 import { isRefusal, refusalClassOf, sqlState } from "./errors.ts";
 import { databaseName } from "./names.ts";
 import type { DatabaseRecord } from "./record.ts";
-import type { Found } from "./rows.ts";
+import { absent } from "./modify.ts";
+import { CREATE_INTERRUPTED, type Found } from "./rows.ts";
 import type { Server, ServerSet } from "./servers.ts";
 import { LockedError, type Session } from "./session.ts";
 import { createDatabase, createRole, dropDatabase, dropRole, openDatabase } from "./statements.ts";
@@ -66,13 +67,50 @@ async function make(
 ): Promise<void> {
   if (found === undefined) await session.mutate(createRole(name, record, server.facts!.version.major));
   try {
-    if (found?.row.database !== true) await session.mutate(createDatabase(name));
-    await session.mutate(openDatabase(name, { ...record, ready: true }));
+    await completeSteps(session, name, found?.row.database === true, record);
   } catch (error) {
     if (!isRefusal(error)) throw error;
     await undo(call, session, name, error);
     throw error;
   }
+}
+
+async function completeSteps(
+  session: Session,
+  name: string,
+  hasDatabase: boolean,
+  record: DatabaseRecord,
+): Promise<void> {
+  if (!hasDatabase) await session.mutate(createDatabase(name));
+  await session.mutate(openDatabase(name, { ...record, ready: true }));
+}
+
+/**
+ * Finishes a create that was interrupted, as a cloud finishes what it has accepted: the intent is on the server, and nobody
+ * sends the create again once its database was found. No fence is asked, and none is needed: under the lock, and only while
+ * the owner role is there and no delete has begun, whoever does it does the same. Where the server refuses, the database
+ * is `Failed`, which lets it be deleted.
+ */
+export async function finish(server: Server, found: Found, call: Call, session: Session): Promise<Database> {
+  const { name, database } = found;
+  const identity = server.facts!.identity;
+  try {
+    await session.lock(name);
+  } catch (error) {
+    if (error instanceof LockedError) return database; // another does it
+    throw error;
+  }
+  const again = await server.read(call, session, name, identity);
+  if (again === undefined) throw absent({ server: identity, name }, ACTIONS[call.verb]);
+  const { record } = again;
+  if (again.database.providerState !== CREATE_INTERRUPTED || record === undefined) return again.database;
+  try {
+    await completeSteps(session, name, again.row.database === true, record);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return { ...again.database, state: "Failed", providerState: "CreateRefused" };
+  }
+  return (await server.read(call, session, name, identity))?.database ?? again.database;
 }
 
 /**

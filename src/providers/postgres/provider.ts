@@ -23,13 +23,13 @@ import { ACTIONS, type CallVerb, printable } from "../classify.ts";
 import type { CallOptions, Database, DatabasePage, DatabaseProvider, ListOptions } from "../port.ts";
 import { ProviderError } from "../port.ts";
 import { Call } from "./call.ts";
-import { create } from "./create.ts";
+import { create, finish } from "./create.ts";
 import { asProviderError } from "./errors.ts";
 import { absent, modify } from "./modify.ts";
 import { type DatabaseId, formatId, parseId } from "./names.ts";
 import { tagFragment } from "./record.ts";
 import { remove } from "./remove.ts";
-import { type CatalogRow, toFound } from "./rows.ts";
+import { type CatalogRow, CREATE_INTERRUPTED, toFound } from "./rows.ts";
 import { type Server, ServerSet } from "./servers.ts";
 import { IDLE_SECONDS, statementMs } from "./session.ts";
 
@@ -101,12 +101,13 @@ export function createPostgresProvider(options: PostgresProviderOptions): Postgr
       const parsed = idOf("get", id);
       return await perform("get", options, async (call): Promise<Database> => {
         const server = await serverOf(call, parsed);
-        const found = await server.run(
-          call,
-          (session) => server.read(call, session, parsed.name, parsed.server),
-        );
-        if (found === undefined) throw absent(parsed, ACTIONS.get);
-        return found.database;
+        return await server.run(call, async (session) => {
+          const found = await server.read(call, session, parsed.name, parsed.server);
+          if (found === undefined) throw absent(parsed, ACTIONS.get);
+          const { database } = found;
+          if (database.providerState !== CREATE_INTERRUPTED) return database;
+          return await finish(server, found, call, session);
+        });
       });
     },
     async list(options) {

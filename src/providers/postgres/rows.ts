@@ -134,9 +134,12 @@ export function toFound(row: CatalogRow, origin: RowOrigin): Found | undefined {
   };
 }
 
+/** The word for a create whose process died between two steps: the next one that reads it by id finishes it. */
+export const CREATE_INTERRUPTED = "CreateInterrupted";
+
 /**
- * The lock tells work that goes on from work that was interrupted: a create or delete whose process died leaves what
- * nobody will finish, `Failed`, which may be deleted; a repeated create or delete finishes it.
+ * The lock tells work that goes on from work that was interrupted. An interrupted create is finished by a read by id
+ * or a repeated create; an interrupted delete only by another delete, for which `Failed` leaves the way open.
  */
 function stateOf(
   row: CatalogRow,
@@ -148,9 +151,10 @@ function stateOf(
       : { state: "Failed", providerState: "DeleteInterrupted" };
   }
   if (record !== undefined && !record.ready) {
-    return row.locked === true
-      ? { state: "Provisioning", providerState: "Provisioning" }
-      : { state: "Failed", providerState: "CreateInterrupted" };
+    return {
+      state: "Provisioning",
+      providerState: row.locked === true ? "Provisioning" : CREATE_INTERRUPTED,
+    };
   }
   // It was finished once: somebody dropped it, or half dropped it, or closed it.
   if (row.database !== true) return { state: "Failed", providerState: "DatabaseDropped" };
