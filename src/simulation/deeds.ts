@@ -5,7 +5,7 @@
  */
 import { ANNOTATION, FINALIZER, TAG } from "../api/constants.ts";
 import { KubeError } from "../kube/port.ts";
-import { type FaultRule, REFUSALS } from "../providers/simulated/faults.ts";
+import { type Fault, type FaultRule, REFUSALS } from "../providers/simulated/faults.ts";
 import type { Verb } from "../providers/simulated/types.ts";
 import type { Action, ConsoleChange, Deed } from "./plan.ts";
 import { ACCOUNT, type World } from "./world.ts";
@@ -39,6 +39,10 @@ function act(world: World, deed: Deed): void {
       return;
     case "delete":
       store.delete(key);
+      return;
+    case "crossDelete":
+      store.deleteAcross(key);
+      clock.setTimeout(() => store.endCrossing(key), deed.ms);
       return;
     case "annotate":
       store.annotate(key, { [deed.key]: deed.value });
@@ -75,6 +79,11 @@ function act(world: World, deed: Deed): void {
       kube.breakWatches();
       clock.setTimeout(() => kube.outage = undefined, deed.ms);
       return;
+    case "kubeDenied": {
+      kube.denied.set(deed.verb, deed.kind);
+      clock.setTimeout(() => kube.denied.delete(deed.verb), deed.ms);
+      return;
+    }
     case "restore":
       if (store.crd !== "established") return;
       world.observer.restored(store.restore(clock.monotonic() - deed.ms, deed.bump));
@@ -161,8 +170,11 @@ function console(world: World, nth: number, change: ConsoleChange): void {
     case "version":
       cloud.edit(chosen.id, { version: change.version });
       return;
+    case "full":
+      cloud.edit(chosen.id, { word: "storage-full" });
+      return;
     case "fail":
-      cloud.edit(chosen.id, { state: "Failed" });
+      cloud.edit(chosen.id, { state: "Failed", word: undefined });
       return;
     case "protect":
       cloud.edit(chosen.id, { protected: change.on });
@@ -170,16 +182,37 @@ function console(world: World, nth: number, change: ConsoleChange): void {
   }
 }
 
-const VERBS: Record<"reads" | "writes" | "lists", readonly Verb[]> = {
+type Many = "reads" | "writes" | "lists";
+
+const VERBS: Record<Many, readonly Verb[]> = {
   reads: ["get", "list", "info"],
   writes: ["create", "modify", "delete"],
   lists: ["list"],
 };
 
 function outage(deed: Deed & { readonly do: "cloudOutage" }): FaultRule {
-  const verbs = deed.of === "all" ? undefined : VERBS[deed.of];
-  const fault = deed.kind === "lost" || deed.kind === "stall"
-    ? { answer: deed.kind, effect: "done" as const }
-    : { answer: REFUSALS[deed.kind], effect: "none" as const };
-  return { verbs, forMs: deed.ms, fault };
+  const verbs = deed.of === "all" ? undefined : deed.of in VERBS ? VERBS[deed.of as Many] : [deed.of as Verb];
+  return { verbs, forMs: deed.ms, fault: faultOf(deed) };
+}
+
+/** Later than the operator waits for an answer, in milliseconds; a change's effect still comes within its bound. */
+const SLOW_MS = 33_000;
+
+function faultOf({ kind, retryAfterS }: Deed & { readonly do: "cloudOutage" }): Fault {
+  switch (kind) {
+    case "lost":
+    case "stall":
+      return { answer: kind, effect: "done" };
+    case "slow":
+      return { delayMs: SLOW_MS };
+    case "busy":
+      return {
+        answer: { status: 409, code: "InvalidState", message: "Another operation is in progress" },
+        effect: "none",
+      };
+    case "throttled":
+      return { answer: { ...REFUSALS.throttled, retryAfterSeconds: retryAfterS ?? 1 }, effect: "none" };
+    default:
+      return { answer: REFUSALS[kind], effect: "none" };
+  }
 }

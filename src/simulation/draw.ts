@@ -10,6 +10,7 @@ import type { CloudSettings } from "../providers/simulated/settings.ts";
 import { KIND_CLUSTER, type KubeFaults } from "./kube_port.ts";
 import type { Action, ConsoleChange, Deed, Plan } from "./plan.ts";
 import type { Doom } from "./process.ts";
+import { drawMore } from "./draw_more.ts";
 import { Dice } from "./random.ts";
 
 const MINUTE = 60_000;
@@ -21,7 +22,7 @@ export function drawPlan(seed: number): Plan {
   const chaosMs = dice.int(1, 10) * MINUTE;
   const replicas = dice.chance(0.3) ? 2 : 1;
   const lease = replicas === 2 || dice.chance(0.15);
-  return {
+  const plan: Plan = {
     seed,
     replicas,
     ...(lease ? { lease } : {}),
@@ -37,6 +38,7 @@ export function drawPlan(seed: number): Plan {
     actions: [...drawActions(dice, names, chaosMs, replicas), ...drawRestores(seed, chaosMs)]
       .sort((a, b) => a.at - b.at),
   };
+  return drawMore(plan, names);
 }
 
 function drawCloud(dice: Dice): Partial<CloudSettings> {

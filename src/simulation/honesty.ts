@@ -45,7 +45,8 @@ export class Honesty {
     this.#onClaim(object, before, by, known?.metadata.generation);
     for (const condition of object.status?.conditions ?? []) this.#onCondition(object, condition);
     // One whose answer was lost may be sent again, and one that was written against an old copy.
-    const stale = known?.metadata.resourceVersion !== before?.metadata.resourceVersion;
+    const late = (this.world.plan.kube.late ?? 0) > 0; // what was known when it was sent is not known any more
+    const stale = late || known?.metadata.resourceVersion !== before?.metadata.resourceVersion;
     if (before === undefined || stale || this.restored(uid) || !isRewrite(before, object)) return;
     this.fail("L4", `${by} rewrote the status of ${object.metadata.name} and said nothing new`);
   }

@@ -42,9 +42,30 @@ export interface KubeFaults {
   staleList: number;
   /** How long ago at most. */
   staleMs: number;
+  /** A call takes effect up to a minute after it was sent, whether or not its caller still waits. */
+  late?: number;
+  /** Something on the way sends a write twice; the second answer is the one that comes. */
+  replay?: number;
+  /** A write is refused with 422 by something that is asked to admit it. */
+  invalid?: number;
+  /** A list or watch is answered with 410. */
+  expired?: number;
+  /** Longest `Retry-After`. @default 5_000 */
+  retryAfterMs?: number;
   /** A watch falls silent some time after it was opened. */
   silentWatch: number;
 }
+
+/** What a role allows or not. */
+export type KubeVerb =
+  | "get"
+  | "list"
+  | "watch"
+  | "patch"
+  | "patchStatus"
+  | "crdState"
+  | "clusterId"
+  | "lease";
 
 /** A cluster that does what it is asked. */
 export const KIND_CLUSTER: KubeFaults = {
@@ -71,12 +92,18 @@ export function ofAnotherCluster(tags: Readonly<Record<string, string>>): boolea
 /** The client's own deadline of a request. */
 const TIMEOUT_MS = 30_000;
 
+/** The longest that an API server goes on with a request whose caller has left, in milliseconds. */
+const SERVER_TIMEOUT_MS = 60_000;
+
 /** The API as all processes share it. */
 export class SimulatedKube {
   faults: KubeFaults = { ...KIND_CLUSTER };
   readonly #watches = new Set<Watch>();
   /** While set every request fails so. */
   outage: "unavailable" | "unauthorised" | "forbidden" | undefined;
+
+  /** Verbs that are refused. */
+  readonly denied = new Map<KubeVerb, "unauthorised" | "forbidden">();
 
   constructor(readonly store: KubeStore, readonly clock: Clock, readonly dice: Dice) {}
 
@@ -92,35 +119,38 @@ export class SimulatedKube {
 
   /** The port of one process. */
   port(by: string): Cluster {
-    const call = <T>(signal: AbortSignal, effect: () => T, write = false) =>
-      this.#call(signal, effect, write);
+    const call = <T>(verb: KubeVerb, signal: AbortSignal, effect: () => T) =>
+      this.#call(verb, signal, effect, verb === "patch" || verb === "patchStatus");
     const { store } = this;
     return {
       get: (key: ObjectKey, { signal }: RequestOptions): Promise<ExternalDatabase> =>
-        call(signal, () => store.get(key)),
-      list: (request: ListRequest): Promise<ListPage> => call(request.signal, () => this.#list(request)),
+        call("get", signal, () => store.get(key)),
+      list: (request: ListRequest): Promise<ListPage> =>
+        call("list", request.signal, () => this.#list(request)),
       watch: (request: WatchRequest): AsyncIterable<WatchEvent> => this.#watch(request),
       patch: (key: ObjectKey, operations: readonly JsonPatchOperation[], { signal }: RequestOptions) =>
-        call(signal, () => store.patch(key, operations, by), true),
+        call("patch", signal, () => store.patch(key, operations, by)),
       patchStatus: (key: ObjectKey, operations: readonly JsonPatchOperation[], { signal }: RequestOptions) =>
-        call(signal, () => store.patchStatus(key, operations, by), true),
-      crdState: ({ signal }: RequestOptions): Promise<CrdState> => call(signal, () => store.crd),
-      clusterId: ({ signal }: RequestOptions): Promise<string> => call(signal, () => CLUSTER_ID),
+        call("patchStatus", signal, () => store.patchStatus(key, operations, by)),
+      crdState: ({ signal }: RequestOptions): Promise<CrdState> => call("crdState", signal, () => store.crd),
+      clusterId: ({ signal }: RequestOptions): Promise<string> => call("clusterId", signal, () => CLUSTER_ID),
     };
   }
 
   /** The port to the Lease. */
   leasePort(lease: SimulatedLease): LeasePort {
     return {
-      get: (signal) => this.#call(signal, () => lease.get(), false),
-      create: (write, signal) => this.#call(signal, () => lease.create(write), true),
-      update: (version, write, signal) => this.#call(signal, () => lease.update(version, write), true),
+      get: (signal) => this.#call("lease", signal, () => lease.get(), false),
+      create: (write, signal) => this.#call("lease", signal, () => lease.create(write), true),
+      update: (version, write, signal) =>
+        this.#call("lease", signal, () => lease.update(version, write), true),
     };
   }
 
   #list({ namespace, limit, continueToken }: ListRequest): ListPage {
     const { store, faults, dice, clock } = this;
     store.requireCrd();
+    this.#expire();
     let rv: number;
     let from = 0;
     if (continueToken !== undefined) {
@@ -148,8 +178,9 @@ export class SimulatedKube {
   #watch(request: WatchRequest): AsyncIterable<WatchEvent> {
     const { store, clock, dice, faults } = this;
     const open = async (): Promise<Watch> => {
-      await this.#call(request.signal, () => {
+      await this.#call("watch", request.signal, () => {
         store.requireCrd();
+        this.#expire();
         if (Number(request.resourceVersion) < store.compactedTo) {
           throw new KubeError("expired", "too old resource version", { status: 410 });
         }
@@ -188,22 +219,32 @@ export class SimulatedKube {
     };
   }
 
-  async #call<T>(signal: AbortSignal, effect: () => T, write: boolean): Promise<T> {
+  /** A history that was forgotten a moment ago. */
+  #expire(): void {
+    if (!this.dice.chance(this.faults.expired ?? 0)) return;
+    throw new KubeError("expired", "too old resource version", { status: 410 });
+  }
+
+  async #call<T>(verb: KubeVerb, signal: AbortSignal, effect: () => T, write: boolean): Promise<T> {
     const { clock, dice, faults } = this;
     signal.throwIfAborted();
     const sent = Promise.withResolvers<T>();
     const latency = dice.between(0.1, faults.latencyMs);
-    const lost = this.#lost();
+    const lost = this.#lost(verb);
     const before = lost !== undefined || dice.chance(faults.failBefore)
       ? lost ?? failure(dice)
       : dice.chance(faults.timeout)
       ? "stall"
       : write && dice.chance(faults.conflict)
       ? new KubeError("conflict", "the object has been modified", { status: 409 })
+      : write && dice.chance(faults.invalid ?? 0)
+      ? new KubeError("invalid", "the request was denied by an admission webhook", { status: 422 })
       : dice.chance(faults.throttle)
-      ? new KubeError("throttled", "too many requests", { status: 429, retryAfterMs: dice.int(1, 5) * 1_000 })
+      ? throttled(dice, faults.retryAfterMs)
       : undefined;
     const after = dice.chance(faults.failAfter) ? dice.chance(0.3) ? "stall" : failure(dice) : undefined;
+    const late = dice.chance(faults.late ?? 0);
+    const twice = write && dice.chance(faults.replay ?? 0);
     // A request that stalls may still have been taken in, or not.
     const takesEffect = before === undefined || (before === "stall" && dice.chance(0.5));
     clock.setTimeout(() => {
@@ -212,6 +253,7 @@ export class SimulatedKube {
         return;
       }
       try {
+        if (twice) effect();
         const value = effect();
         if (before === "stall" || after === "stall") return;
         if (after === undefined) sent.resolve(value);
@@ -219,9 +261,9 @@ export class SimulatedKube {
       } catch (error) {
         sent.reject(error);
       }
-    }, latency / 2);
-    const stalls = before === "stall" || after === "stall";
-    if (stalls) {
+    }, late ? dice.between(500, SERVER_TIMEOUT_MS) : latency / 2);
+    if (late || before === "stall" || after === "stall") {
+      sent.promise.catch(() => {}); // its caller may have gone
       const timer = sleep(clock, TIMEOUT_MS, signal).then(() => {
         throw new KubeError("timeout", `no answer within ${TIMEOUT_MS} ms`);
       });
@@ -232,8 +274,8 @@ export class SimulatedKube {
     return value;
   }
 
-  #lost(): KubeError | undefined {
-    switch (this.outage) {
+  #lost(verb: KubeVerb): KubeError | undefined {
+    switch (this.outage ?? this.denied.get(verb)) {
       case undefined:
         return undefined;
       case "unavailable":
@@ -244,6 +286,11 @@ export class SimulatedKube {
         return new KubeError("forbidden", "externaldatabases is forbidden", { status: 403 });
     }
   }
+}
+
+function throttled(dice: Dice, longestMs = 5_000): KubeError {
+  const retryAfterMs = dice.int(1, longestMs / 1_000) * 1_000;
+  return new KubeError("throttled", "too many requests", { status: 429, retryAfterMs });
 }
 
 function failure(dice: Dice): KubeError {

@@ -39,6 +39,8 @@ export class KubeStore {
   readonly #objects = new Map<string, ExternalDatabase>();
   readonly #history: Change[] = [];
   readonly #listeners = new Set<(change: Change) => void>();
+  /** UIDs of objects that a DELETE removes once they have a finalizer. */
+  readonly #crossing = new Set<string>();
   #rv = 100;
   #uids = 0;
   #compactedTo = 0;
@@ -173,6 +175,24 @@ export class KubeStore {
     this.#delete(this.get(key));
   }
 
+  /**
+   * A DELETE that looks at the finalizers now and removes the object when the operator has written its own, or at
+   * {@linkcode endCrossing}, as an API server does (seen on 1.37).
+   */
+  deleteAcross(key: ObjectKey): void {
+    const { metadata } = this.get(key);
+    if (metadata.finalizers?.length) this.delete(key);
+    else this.#crossing.add(metadata.uid);
+  }
+
+  /** The crossing DELETE gets through, whatever it met. */
+  endCrossing(key: ObjectKey): void {
+    const object = this.find(key);
+    if (object !== undefined && this.#crossing.delete(object.metadata.uid)) {
+      this.#remove(object, object, USER);
+    }
+  }
+
   /** Deletes the CRD: every object is deleted, and when the last is gone it is missing (rule 13). */
   deleteCrd(): void {
     if (this.#crd !== "established") return;
@@ -256,7 +276,9 @@ export class KubeStore {
       this.#remove(next, before, by);
       return next;
     }
-    return this.#store("MODIFIED", next, before, by);
+    const stored = this.#store("MODIFIED", next, before, by);
+    if (stored.metadata.finalizers?.length) this.endCrossing(stored.metadata);
+    return stored;
   }
 
   #store(

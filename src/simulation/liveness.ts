@@ -32,10 +32,26 @@ export function unsettled(world: World, safety: Safety): string[] {
     const uid = record.tags[TAG.uid];
     if (uid === undefined || uids.has(uid) || record.tags[TAG.retained] !== undefined) continue;
     if (ofAnotherCluster(record.tags)) continue;
-    if (safety.isTainted(uid, "forced", "account", "looksNew", "left", "restored")) continue;
+    if (mustFollow(world, safety, uid, record)) {
+      problems.push(`${record.id} (${record.state}) outlives ${record.tags[TAG.crName]}, which vanished`);
+    }
+    if (safety.isTainted(uid, "forced", "account", "looksNew", "left", "abandoned", "restored")) {
+      continue;
+    }
     problems.push(`${record.id} (${record.state}) outlives its CR ${record.tags[TAG.crName]}`);
   }
   return problems;
+}
+
+/** Whether a database is to go with a CR that vanished while it was made: its maker still runs, and no CR named it (S2, C6). */
+function mustFollow(world: World, safety: Safety, uid: string, { state }: CloudRecord): boolean {
+  const vanished = safety.vanished.get(uid);
+  if (vanished === undefined || vanished.writer !== world.working?.name || state === "Deleting") return false;
+  const { spec, status } = vanished.object;
+  return status?.providerId === undefined && status?.incarnation === undefined && !spec.paused &&
+    policiesOf(vanished.object).deletion === "Delete" && spec.providerId === undefined &&
+    !safety.isTainted(uid, "account", "looksNew", "duplicated", "restored") &&
+    !world.plan.actions.some((a) => a.do === "deleteCrd");
 }
 
 /** What the operator has not heard of yet: a watch that fell silent is noticed after minutes. */
@@ -57,6 +73,11 @@ function unheard(world: World): string[] {
 
 function deletionProblem(world: World, object: ExternalDatabase): string | undefined {
   if (!object.metadata.finalizers?.includes(FINALIZER)) return undefined;
+  const itself = world.cloud.get(object.status?.providerId ?? "");
+  if (
+    words(object, "Ready").endsWith("/ExternalMissing") && itself?.account === ACCOUNT &&
+    object.status?.account === ACCOUNT
+  ) return `is said to miss ${itself.id}, which is there`;
   if (object.spec.paused) return undefined; // waits for a person
   const { status } = object;
   if (status?.account !== undefined && status.account !== ACCOUNT) return undefined; // so does this: Conflict

@@ -5,7 +5,8 @@
  */
 import type { ExternalDatabaseSpec } from "../api/schema.ts";
 import type { CloudSettings } from "../providers/simulated/settings.ts";
-import type { KubeFaults } from "./kube_port.ts";
+import type { Verb } from "../providers/simulated/types.ts";
+import type { KubeFaults, KubeVerb } from "./kube_port.ts";
 import type { Doom } from "./process.ts";
 
 /** What a user, an administrator, the cluster, the cloud or fate does. */
@@ -24,6 +25,8 @@ export type Deed =
   | { readonly do: "label"; readonly name: string; readonly value: string }
   | { readonly do: "stripFinalizers"; readonly name: string }
   | { readonly do: "stripStatus"; readonly name: string }
+  /** A DELETE that began before the finalizer was there and removes the object after, finalizer and all, within `ms`. */
+  | { readonly do: "crossDelete"; readonly name: string; readonly ms: number }
   | { readonly do: "adopt"; readonly name: string; readonly nth: number; readonly spec: ExternalDatabaseSpec }
   // The cluster.
   | { readonly do: "breakWatches" }
@@ -32,6 +35,13 @@ export type Deed =
   | {
     readonly do: "kubeOutage";
     readonly kind: "unavailable" | "unauthorised" | "forbidden";
+    readonly ms: number;
+  }
+  /** One verb is refused: a role that somebody changes. */
+  | {
+    readonly do: "kubeDenied";
+    readonly verb: KubeVerb;
+    readonly kind: "unauthorised" | "forbidden";
     readonly ms: number;
   }
   | { readonly do: "restore"; readonly ms: number; readonly bump: number }
@@ -52,9 +62,15 @@ export type Deed =
       | "unauthenticated"
       | "forbidden"
       | "lost"
-      | "stall";
+      | "stall"
+      /** Answers that come after the caller's deadline, or a hair before. */
+      | "slow"
+      /** The database has another operation under way. */
+      | "busy";
     readonly ms: number;
-    readonly of: "all" | "reads" | "writes" | "lists";
+    readonly of: "all" | "reads" | "writes" | "lists" | Verb;
+    /** What a throttled answer asks for, in seconds. @default 1 */
+    readonly retryAfterS?: number;
   }
   | { readonly do: "switchAccount"; readonly ms: number }
   | { readonly do: "console"; readonly nth: number; readonly change: ConsoleChange }
@@ -69,6 +85,8 @@ export type ConsoleChange =
   | { readonly kind: "shrink"; readonly by: number }
   | { readonly kind: "version"; readonly version: string }
   | { readonly kind: "fail" }
+  /** Its storage is full, and it says so. */
+  | { readonly kind: "full" }
   | { readonly kind: "protect"; readonly on: boolean };
 
 /** A deed and its time, in milliseconds after the world's beginning. */
@@ -94,5 +112,7 @@ export interface Plan {
   readonly restartMs: number;
   /** The doom of each process, in order of their birth; the later ones have none. */
   readonly dooms: readonly (Doom | null)[];
+  /** How wrong the wall clock of each process is, in order of their birth, in milliseconds. @default not at all */
+  readonly skews?: readonly number[];
   readonly actions: readonly Action[];
 }

@@ -29,7 +29,9 @@ export type Taint =
   /** The cluster went back in time. */
   | "restored"
   /** Released on purpose with its database left behind. */
-  | "left";
+  | "left"
+  /** Abandoned: it goes at once, and what is under way for it may still come (rule 16). */
+  | "abandoned";
 
 /** How long a change by a user may go unnoticed by a call that is under way in a process that runs, in milliseconds. */
 const NOTICE_MS = 70_000;
@@ -40,6 +42,9 @@ const ACCOUNT_NOTICE_MS = 130_000;
 export class Safety {
   readonly taints = new Map<string, Set<Taint>>();
   readonly #seen = new Map<string, ExternalDatabase>();
+  /** CRs that went with our finalizer on them and no deletion, and the process that wrote them last. */
+  readonly vanished = new Map<string, { readonly object: ExternalDatabase; readonly writer: string }>();
+  readonly #writers = new Map<string, string>();
   readonly #hadFinalizer = new Set<string>();
   readonly #changedByUser = new Map<string, number>();
   readonly #inFlight = new Map<string, Mutation>();
@@ -227,7 +232,9 @@ export class Safety {
     if (this.#lately(uid)) return;
     if (object === undefined) {
       // One that a restored cluster never knew is deleted only where nobody was ever told of it (vanished.ts).
-      if (this.isTainted(uid, "restored") && !this.#recorded.get(uid)?.has(id)) return;
+      // So is one whose CR's DELETE crossed the finalizer (S2, C6).
+      const untold = this.isTainted(uid, "restored") || this.vanished.has(uid);
+      if (untold && !this.#recorded.get(uid)?.has(id)) return;
       return this.fail("S3", `delete of ${id}, whose CR has long been gone`);
     }
     const name = object.metadata.name;
@@ -286,10 +293,10 @@ export class Safety {
       this.fail("S1", `${live.length} live databases for ${object?.metadata.name ?? uid}: ${ids}`);
     }
     if (object === undefined) {
-      if (this.#excused("S2", uid, "forced", "looksNew", "restored")) return;
+      if (this.#excused("S2", uid, "forced", "looksNew", "restored", "abandoned")) return;
       this.fail("S2", `${effect.id} was made for ${this.#nameOf(uid)}, whose CR is gone`);
     } else if (!object.metadata.finalizers?.includes(FINALIZER) && !this.#lately(uid)) {
-      if (this.#excused("S4 create", uid, "forced", "looksNew", "restored")) return;
+      if (this.#excused("S4 create", uid, "forced", "looksNew", "restored", "abandoned")) return;
       this.fail("S4", `${effect.id} was made for ${object.metadata.name}, which has no finalizer`);
     }
   }
@@ -308,6 +315,9 @@ export class Safety {
     if (by === "user") {
       this.#changedByUser.set(uid, this.world.clock.monotonic());
       if (change.type === "DELETED" && this.#hadFinalizer.has(uid)) this.taint(uid, "forced");
+      if (change.type === "DELETED" && had && object.metadata.deletionTimestamp === undefined) {
+        this.vanished.set(uid, { object, writer: this.#writers.get(uid) ?? "" });
+      }
       // Nobody can tell any more where it is, once the process that saw it is gone.
       if (before?.status?.account !== undefined && object.status?.account === undefined && this.#away()) {
         this.taint(uid, "account");
@@ -316,6 +326,7 @@ export class Safety {
       if (before !== undefined && isNew(object) && this.#hadFinalizer.has(uid)) this.taint(uid, "looksNew");
       return;
     }
+    this.#writers.set(uid, by);
     if (before !== undefined && before.spec !== object.spec && !same(before.spec, object.spec)) {
       this.fail("S7", `${by} changed the spec of ${name}`);
     }
@@ -370,7 +381,9 @@ export class Safety {
     }
     const present = cloud.presentByUid().get(uid) ?? [];
     const left = present.filter((d) => !this.#elsewhere("S4", d, before.status));
-    const meant = annotations?.[ANNOTATION.abandon] === uid || store.crd !== "established" ||
+    const abandoned = annotations?.[ANNOTATION.abandon] === uid;
+    if (abandoned) this.taint(uid, "abandoned");
+    const meant = abandoned || store.crd !== "established" ||
       this.#lately(uid) && left.every((d) => d.tags[TAG.retained] === uid) ||
       policiesOf(before).deletion === "Retain";
     if (left.length === 0) return;

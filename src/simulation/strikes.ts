@@ -53,6 +53,7 @@ export class Strikes {
     switch (deed.do) {
       case "edit":
       case "delete":
+      case "crossDelete":
       case "annotate":
       case "abandon":
       case "label":
@@ -73,6 +74,7 @@ export class Strikes {
       case "deleteCrd":
       case "restore":
         return this.#strikeAll(deed.do);
+      case "kubeDenied":
       case "kubeOutage":
         return this.#strikeAll(`cluster ${deed.kind}`);
       case "cloudOutage":

@@ -121,7 +121,7 @@ export class World {
         lease: this.#lease,
         dice,
         doom: this.#calm ? undefined : this.plan.dooms[n - 1] ?? undefined,
-        skewMs: 0,
+        skewMs: this.plan.skews?.[n - 1] ?? 0,
         deps: {
           pollIntervalMs: this.plan.pollMs,
           cacheTtlMs: this.plan.pollMs,
@@ -160,6 +160,7 @@ export class World {
     this.observer.say("world", "all faults end");
     this.kube.faults = { ...KIND_CLUSTER, latencyMs: this.plan.kube.latencyMs, watchLagMs: 1_000 };
     this.kube.outage = undefined;
+    this.kube.denied.clear();
     this.kube.breakWatches();
     this.store.installCrd();
     this.cloud.faults.clear();
