@@ -1,0 +1,110 @@
+/**
+ * The way to the provider: fence, time-outs and pauses (rule 21, H1, L3, S6).
+ */
+import { assertEquals, assertRejects } from "@std/assert";
+import type { Clock } from "../../src/core/clock.ts";
+import { noMetrics } from "../../src/core/metrics.ts";
+import { type Cluster, KubeError } from "../../src/kube/port.ts";
+import { fencedCluster } from "../../src/operator/fenced_cluster.ts";
+import { NotSentError, ProviderGateway } from "../../src/operator/gateway.ts";
+import { Scheduler } from "../../src/operator/scheduler.ts";
+import { type CallOptions, type DatabaseProvider, ProviderError } from "../../src/providers/port.ts";
+import { ManualClock, settle } from "../support/manual_clock.ts";
+import { inWorld } from "../support/world.ts";
+
+const signal = new AbortController().signal;
+const request = { name: "a", engine: "postgres", version: "14.2", sizeGb: 20, tags: {}, clientToken: "t" };
+
+/** A gateway to a provider of which only `answer` is known; `sent` counts what got out. */
+function gatewayTo(clock: Clock, fence: () => void, answer: (o: CallOptions) => Promise<never>) {
+  const sent: string[] = [];
+  const call = (verb: string) => async (...args: readonly unknown[]) => {
+    const options = args.at(-1) as CallOptions;
+    await Promise.resolve(); // a connection is made
+    options.beforeSend?.();
+    sent.push(verb);
+    return await answer(options);
+  };
+  const verbs = ["info", "get", "list", "create", "modify", "delete"];
+  const provider = Object.fromEntries(verbs.map((v) => [v, call(v)])) as unknown as DatabaseProvider;
+  const scheduler = new Scheduler({ clock });
+  const gateway = new ProviderGateway({
+    provider: { ...provider, name: "test" },
+    ...{ scheduler, clock, metrics: noMetrics, callTimeoutMs: 30_000, fence },
+  });
+  return { gateway, sent };
+}
+
+const fenced = () => {
+  throw new Error("The lease is not held");
+};
+const silent = () => new Promise<never>(() => {});
+
+Deno.test("rule 21: without the lease nothing is sent to the provider, not even a read (H1)", async () => {
+  const { gateway, sent } = gatewayTo(new ManualClock(), fenced, silent);
+  await assertRejects(() => gateway.get("db-1", "poll", signal), NotSentError);
+  await assertRejects(() => gateway.create(request, "create", signal, () => {}), NotSentError);
+  await assertRejects(() => gateway.delete("db-1", "urgent", signal, () => {}), NotSentError);
+  assertEquals(sent, []);
+});
+
+Deno.test("rule 21: a lease that is lost while the connection is made keeps the mutation from being sent", async () => {
+  let asked = 0;
+  const { gateway, sent } = gatewayTo(new ManualClock(), () => asked++ > 0 ? fenced() : undefined, silent);
+  await assertRejects(() => gateway.create(request, "create", signal, () => {}), NotSentError);
+  assertEquals([sent, gateway.mutationsInFlight], [[], 0]);
+});
+
+Deno.test("rule 21: a mutation is in flight until its answer or time-out; then its outcome is unknown, a read's is nothing", async () => {
+  const clock = new ManualClock();
+  const { gateway, sent } = gatewayTo(clock, () => {}, silent);
+  const create = gateway.create(request, "create", signal, () => {}).catch((e: unknown) => e);
+  const get = gateway.get("db-1", "poll", signal).catch((e: unknown) => e);
+  await settle();
+  assertEquals([sent.toSorted(), gateway.mutationsInFlight], [["create", "get"], 1]);
+  await clock.advance(30_001);
+  const classes = [await create, await get].map((e) => (e as ProviderError).errorClass);
+  assertEquals([classes, gateway.mutationsInFlight], [["unknown", "retryable"], 0]);
+});
+
+Deno.test("L3: a Retry-After of an hour pauses the account for five minutes", async () => {
+  const clock = new ManualClock();
+  const throttled = () =>
+    Promise.reject(new ProviderError("throttled", "slow down", { retryAfterMs: 3_600_000 }));
+  const { gateway, sent } = gatewayTo(clock, () => {}, throttled);
+  await assertRejects(() => gateway.get("db-1", "poll", signal), ProviderError);
+  gateway.get("db-2", "poll", signal).catch(() => {}); // throttled too
+  await clock.advance(299_000);
+  assertEquals(sent.length, 1);
+  await clock.advance(2_000);
+  assertEquals(sent.length, 2);
+});
+
+Deno.test("rule 21: without the lease the cluster is read and not written", async () => {
+  const written: string[] = [];
+  const write = (what: string) => () => Promise.resolve(written.push(what));
+  const inner = {
+    patch: write("patch"),
+    patchStatus: write("patchStatus"),
+    clusterId: () => Promise.resolve("c"),
+  } as unknown as Cluster;
+  const cluster = fencedCluster(inner, fenced);
+  const key = { namespace: "default", name: "a" };
+  const refused = [cluster.patch(key, [], { signal }), cluster.patchStatus(key, [], { signal })];
+  for (const write of refused) {
+    const error = await assertRejects(() => write, KubeError);
+    assertEquals(error.kind, "unavailable");
+  }
+  assertEquals([written, await cluster.clusterId({ signal })], [[], "c"]);
+});
+
+Deno.test("design 7: a process that is asked to end sends nothing new", () =>
+  inWorld({}, async (world) => {
+    const process = world.start();
+    world.cluster.create("default", "orders");
+    await world.available("orders");
+    const ended = process.stop();
+    const { gateway } = process.operator;
+    await assertRejects(() => gateway.get("db-1", "poll", signal), NotSentError, "stopping");
+    await ended;
+  }));
