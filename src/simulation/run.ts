@@ -146,6 +146,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     },
     died: (p, why) => {
       strikes.died(p, why);
+      ends.died();
       trace.add(world.time, p.name, `dies: ${why}`);
     },
     restored: (uids) => uids.forEach((uid) => safety?.taint(uid, "restored")),

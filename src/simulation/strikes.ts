@@ -183,7 +183,9 @@ export class Strikes {
     if (side !== "cloud") return side === "kube" ? this.#uids.get(target) : undefined;
     if (verb === "create") return target;
     if (verb === "list") return /"db\.my\.domain\/uid":"([^"]+)"/.exec(what)?.[1];
-    return cloud.get(target)?.tags[TAG.uid] ??
-      store.all().find((o) => o.status?.providerId === target)?.metadata.uid;
+    // Of those that name it, one that lives asks for it; another may be kept for somebody's finalizer.
+    const named = store.all().filter((o) => o.status?.providerId === target);
+    const alive = named.find((o) => o.metadata.deletionTimestamp === undefined) ?? named[0];
+    return cloud.get(target)?.tags[TAG.uid] ?? alive?.metadata.uid;
   }
 }
