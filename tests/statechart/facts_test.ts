@@ -2,8 +2,9 @@
  * Facts that decisions ask for: each of these was a planted bug that nothing had caught.
  */
 import { assertEquals } from "@std/assert";
-import { pollMs } from "../../src/statechart/facts.ts";
-import { cr, known, view } from "./support.ts";
+import { decide } from "../../src/statechart/decide.ts";
+import { isOfAnotherAccount, pollMs } from "../../src/statechart/facts.ts";
+import { absent, cr, deleting, inStep, known, NOW, view } from "./support.ts";
 
 Deno.test("rule 11: a CR's own poll interval is held between 10 s and 24 h, however it was stored (H2)", () => {
   const of = (pollInterval: string) => pollMs(known(cr({ spec: { pollInterval } })), view());
@@ -15,4 +16,21 @@ Deno.test("rule 11: a CR's own poll interval is held between 10 s and 24 h, howe
     86_400_000,
   ]);
   assertEquals(of("soon"), 300_000, "the operator's own where it is no time");
+});
+
+Deno.test("rule 12: an absence from before the right account answered again may be another account's word (S4, A2)", () => {
+  const back = view({ accountSince: NOW - 3_000, accountBefore: NOW - 2_500 });
+  const said = (ageMs: number) =>
+    known(cr({ status: inStep() }), { observation: absent(ageMs), account: "acct" });
+  assertEquals(isOfAnotherAccount(said(5_000), back, NOW - 5_000), true);
+  assertEquals(isOfAnotherAccount(said(2_000), back, NOW - 2_000), false);
+  assertEquals(isOfAnotherAccount({ ...said(5_000), account: undefined }, back, NOW - 5_000), false);
+  const looked = { lookup: { sentAt: NOW - 4_000, found: [] } };
+  assertEquals(decide({ ...said(5_000), ...looked }, back).step, "confirm");
+  const dying = known(deleting({ status: inStep() }), {
+    observation: absent(5_000),
+    account: "acct",
+    ...looked,
+  });
+  assertEquals(decide(dying, back).step, "confirm");
 });
