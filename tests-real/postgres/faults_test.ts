@@ -8,6 +8,9 @@ import { CALL, leftovers, listAll, OPERATOR, providerOn, requestFor, serverOf, s
 /** Statements that change something. */
 const MUTATES = /^(CREATE|COMMENT|ALTER|REVOKE|DROP)/;
 const PATIENCE_MS = 30_000;
+/** How often each cut is made; more for a campaign: `EDB_CUT_ROUNDS=100`. */
+const ROUNDS = Number(Deno.env.get("EDB_CUT_ROUNDS") ?? 1);
+const FATES = Array.from({ length: ROUNDS }, () => ["before", "after"] as const).flat();
 
 /** Cuts the connection at the nth statement from now on (from 0), once. */
 function cutAt(proxy: Proxy, n: number, fate: Fate): void {
@@ -97,7 +100,7 @@ for (const major of [14, 18] as const) {
     const firstMutation = create.findIndex((text) => MUTATES.test(text));
     assert(create.filter((text) => MUTATES.test(text)).length === 3 && firstMutation > 0, create.join("\n"));
     for (let n = 0; n < create.length; n++) {
-      for (const fate of ["before", "after"] as const) {
+      for (const fate of FATES) {
         await withCut(async ({ server, proxy, first, second }) => {
           const request = requestFor(server);
           cutAt(proxy, n, fate);
@@ -121,7 +124,7 @@ for (const major of [14, 18] as const) {
   Deno.test(`C1, S2: PostgreSQL ${major}: what a create cut at any statement has left is found by its tags, finished by who reads it, and can be deleted`, async () => {
     const { create } = await rehearse(await serverOf(major));
     for (let n = 0; n < create.length; n++) {
-      for (const fate of ["before", "after"] as const) {
+      for (const fate of FATES) {
         await withCut(async ({ server, proxy, first, second }) => {
           const request = requestFor(server);
           cutAt(proxy, n, fate);
@@ -145,7 +148,7 @@ for (const major of [14, 18] as const) {
     const firstMutation = remove.findIndex((text) => MUTATES.test(text));
     assert(remove.filter((text) => MUTATES.test(text)).length === 3 && firstMutation > 0, remove.join("\n"));
     for (let n = 0; n < remove.length; n++) {
-      for (const fate of ["before", "after"] as const) {
+      for (const fate of FATES) {
         await withCut(async ({ server, proxy, first, second }) => {
           const request: CreateRequest = requestFor(server);
           const { id } = await second.create(request, CALL);

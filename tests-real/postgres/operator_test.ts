@@ -81,8 +81,13 @@ Deno.test("A resource becomes a PostgreSQL database that answers; killed operato
         "--call-timeout=8s", // the effect bound follows it, and what must be waited out with it
         "--log-level=debug",
       ],
-      // The permissions of the task, narrowed to what a test needs.
-      ["--allow-env", "--allow-read", "--allow-net=127.0.0.1"],
+      // Those of the image: the driver needs no more.
+      [
+        "--allow-env=EDB_*,KUBERNETES_SERVICE_HOST,KUBERNETES_SERVICE_PORT,KUBECONFIG,POD_NAME,POD_NAMESPACE",
+        "--ignore-env",
+        `--allow-read=${dir}`,
+        "--allow-net=127.0.0.1",
+      ],
     );
   };
   const end = async (signal: Deno.Signal) => {
