@@ -59,6 +59,8 @@ export class Safety {
   #crd = "established";
   /** How long a change may go unnoticed: a process may check, freeze, wake, and send. */
   readonly #noticeMs: number;
+  /** The UID that each database was made for. */
+  readonly #madeFor = new Map<string, string>();
   /** The ids that a CR's status ever named, by UID. */
   readonly #recorded = new Map<string, Set<string>>();
 
@@ -285,6 +287,7 @@ export class Safety {
   #onCreate(effect: Effect): void {
     const { cloud, store } = this.world;
     const uid = effect.uid ?? "";
+    this.#madeFor.set(effect.id, uid);
     const object = store.byUid(uid);
     if (this.#away()) this.taint(uid, "account");
     const live = (cloud.liveByUid().get(uid) ?? []).filter((d) => d.account === effect.account);
@@ -356,8 +359,9 @@ export class Safety {
     const owner = recorded?.tags[TAG.uid];
     const known = this.#recorded.get(uid) ?? new Set();
     this.#recorded.set(uid, known);
-    // One that was its own and lost its tags may be named again: it is not touched.
-    const own = owner === uid || (owner === undefined && known.has(id ?? ""));
+    // One that was its own and lost its tags may be named, again or as a client token's answer: it is not touched.
+    const own = owner === uid ||
+      (owner === undefined && (known.has(id ?? "") || this.#madeFor.get(id ?? "") === uid));
     if (recorded !== undefined && !own && !this.wasTouched(recorded.id)) {
       this.fail("S3", `${by} recorded ${id}, which is not ${name}'s`);
     }
