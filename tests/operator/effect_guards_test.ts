@@ -8,6 +8,7 @@ import type { ExternalDatabase } from "../../src/api/schema.ts";
 import { noMetrics } from "../../src/core/metrics.ts";
 import { seededRandom } from "../../src/core/random.ts";
 import { type JsonPatchOperation, KubeError } from "../../src/kube/port.ts";
+import { adopt } from "../../src/operator/effects/adopt.ts";
 import { create } from "../../src/operator/effects/create.ts";
 import type { EffectEnv, EffectFunction } from "../../src/operator/effects/env.ts";
 import { modify } from "../../src/operator/effects/modify.ts";
@@ -41,6 +42,8 @@ interface Answers {
   readonly read?: ExternalDatabase;
   /** The read by id; the database in step, if absent. */
   readonly database?: ExternalState | "absent";
+  /** What the second read by id shows, where it differs from the first. */
+  readonly then?: ExternalState;
   readonly found?: readonly ExternalState[];
   readonly crd?: "established" | "terminating" | "unreadable";
   readonly view?: Partial<View>;
@@ -53,6 +56,7 @@ async function run(effect: EffectFunction, knowledge: Knowledge, answers: Answer
   const sent: string[] = [];
   const patches: (readonly JsonPatchOperation[])[] = [];
   const { read = knowledge.object, database = db(), found = [], crd = "established" } = answers;
+  let reads = 0;
   const answer = <T>(value: T) => Promise.resolve({ value, sentAt: NOW, answeredAt: NOW });
   const mutation = (verb: string) => (...args: readonly unknown[]) => {
     (args.at(-1) as () => void)();
@@ -70,8 +74,10 @@ async function run(effect: EffectFunction, knowledge: Knowledge, answers: Answer
       },
     },
     gateway: {
-      get: () =>
-        database === "absent" ? Promise.reject(new ProviderError("absent", "gone")) : answer(database),
+      get: () => {
+        const shown = reads++ === 0 ? database : answers.then ?? database;
+        return shown === "absent" ? Promise.reject(new ProviderError("absent", "gone")) : answer(shown);
+      },
       lookup: () => answer(found),
       create: mutation("create"),
       modify: mutation("modify"),
@@ -225,6 +231,14 @@ Deno.test("rule 16: a database that is kept is marked as retained, once, and onl
     "it is dying": { database: db({ state: "Deleting" }) },
     "a pause was heard of meanwhile": { latest: known(last({ spec: { ...spec, paused: true } })) },
   });
+});
+
+Deno.test("rule 18: an adoption reads the tags that it wrote again; whose they are then has the database", async () => {
+  const taker = known(cr({ spec: { providerId: "db-1" } }));
+  const { sent, learned } = await run(adopt, taker, { database: bare, then: db() });
+  assertEquals([sent, learned.observation?.kind], [["modify"], "present"]);
+  const lost = await assertRejects(() => run(adopt, taker, { database: bare, then: foreign }), StepError);
+  assertEquals([lost.errorClass, lost.learned.tagged !== undefined], ["taken", true]);
 });
 
 Deno.test("rule 7: the incarnation is raised by one and the id removed, under the CR's resourceVersion and UID", async () => {

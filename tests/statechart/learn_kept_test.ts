@@ -2,6 +2,7 @@
  * What knowledge must not keep or let go: each of these was a planted bug that nothing had caught.
  */
 import { assertEquals } from "@std/assert";
+import { plan } from "../../src/statechart/decide.ts";
 import { learn } from "../../src/statechart/learn.ts";
 import { settledAt } from "../../src/statechart/facts.ts";
 import { cr, known, NOW, SETTLE, view } from "./support.ts";
@@ -24,4 +25,20 @@ Deno.test("rules 3, 5 and 15: a finalizer that this process is not known to have
   assertEquals(settledAt(foreign, view()), NOW + SETTLE);
   const ours = learn(foreign, { object: written, finalizerWritten: true }, NOW + 1);
   assertEquals([ours.bornHere, ours.finalizerSeen], [true, undefined]);
+});
+
+Deno.test("rule 18: tags of an adoption are remembered as a create of unknown outcome is, until a create is sent", () => {
+  const k = learn(known(cr()), { tagged: { at: NOW } }, NOW);
+  assertEquals([k.unknownSince, k.adopting], [NOW, true]);
+  assertEquals(learn(k, { create: { outcome: "refused", at: NOW + 1 } }, NOW + 1).adopting, false);
+});
+
+Deno.test("rule 18: a database that the spec names waits until no earlier create can bring another", () => {
+  const named = known(cr({ spec: { providerId: "db-9" } }), { unknownSince: NOW - 1_000 });
+  assertEquals(plan(named, view()).step, "lookup");
+  const looked = { ...named, lookup: { sentAt: NOW, found: [] } };
+  assertEquals(plan(looked, view()).step, "wait");
+  const over = view({ now: NOW + SETTLE });
+  assertEquals(plan(looked, over).step, "lookup");
+  assertEquals(plan({ ...looked, lookup: { sentAt: NOW + SETTLE, found: [] } }, over).step, "adopt");
 });
