@@ -73,6 +73,7 @@ const MAX_PAGES = 10_000;
 export class Observer {
   readonly #o: ObserverOptions;
   #roundAt = Number.NEGATIVE_INFINITY;
+  #roundMs = 0;
   readonly #summons: Summons;
   /** What was wrong in the last list, so that each is logged once. */
   #wrong: ReadonlySet<string> = new Set();
@@ -85,6 +86,11 @@ export class Observer {
   /** Sent time of the last complete list, monotonic milliseconds; −Infinity before the first. */
   get roundAt(): number {
     return this.#roundAt;
+  }
+
+  /** How long a list takes: the last complete one, or the one under way by the page that came last. In milliseconds. */
+  get roundMs(): number {
+    return this.#roundMs;
   }
 
   /** Asks for a list soon; many requests make one list. */
@@ -147,7 +153,8 @@ export class Observer {
   }
 
   async #list(signal: AbortSignal): Promise<Round> {
-    const { gateway, clusterId } = this.#o;
+    const { gateway, clusterId, clock } = this.#o;
+    const begunAt = clock.monotonic();
     const tags = { [TAG.cluster]: clusterId(), [TAG.managedBy]: OPERATOR_NAME };
     const byId = new Map<string, Listed>();
     const unreadable = new Map<string, string>();
@@ -164,6 +171,8 @@ export class Observer {
         else unreadable.set(id, message);
       }
       pageToken = page.value.nextPageToken;
+      const roundMs = clock.monotonic() - begunAt;
+      if (pageToken === undefined || roundMs > this.#roundMs) this.#roundMs = roundMs;
       if (pageToken === undefined) {
         return { sentAt, byId, byUid: groupByUid(byId), unreadable, unidentified };
       }

@@ -232,7 +232,8 @@ export class Operator {
       providerErrorClass: this.account.errorClass,
       settleSince: this.#settleSince,
       clusterId: this.clusterId,
-      pollMs: this.#deps.pollIntervalMs ?? 5 * MINUTES,
+      // A list that takes longer than its period is the period: else a large account under load would be called silent.
+      pollMs: Math.max(this.#deps.pollIntervalMs ?? 5 * MINUTES, this.observer.roundMs),
       cacheTtlMs: this.#deps.cacheTtlMs ?? 5 * MINUTES,
       crowded: this.supervisor.crowded,
       massAbsent: this.absences.isHeld(uid),

@@ -30,7 +30,7 @@ export interface View {
   /** Process start or the taking of the lease, whichever is later (rule 5). */
   readonly settleSince: number;
   readonly clusterId: string;
-  /** Period of the bulk list. */
+  /** Period of the bulk list, or how long a list takes where that is longer. */
   readonly pollMs: number;
   /** Age at which a cached observation is stale. */
   readonly cacheTtlMs: number;

@@ -70,6 +70,19 @@ Deno.test("C5: Ready stays True for three whole periods of the resource's own le
     await world.available("orders");
   }));
 
+Deno.test("C5: lists that take longer than three periods are no silence: Ready stays True, and nothing is written", () =>
+  inWorld({}, async (world) => {
+    world.start({ pollIntervalMs: 5_000 });
+    const names = await fleet(world, 5);
+    await world.run(MINUTE);
+    world.cloud.configure({ latencyMs: 18_000 });
+    await world.run(MINUTE);
+    const writes = world.cluster.writes.length;
+    await world.run(10 * MINUTE);
+    for (const name of names) assertEquals(world.condition(name, "Ready"), "True/Available");
+    assertEquals(world.cluster.writes.slice(writes), []);
+  }));
+
 Deno.test("C5: a restart in the middle of an outage says nothing that is not known", () =>
   inWorld({}, async (world) => {
     const first = world.start({ pollIntervalMs: 60_000 });
