@@ -1,6 +1,12 @@
 /**
  * Draws the rarer troubles, by dice of their own: whatever is added here, the rest of a seed's plan stays as it was.
  *
+ * Not drawn, for they cannot be: an answer that comes twice (a request has one; what is sent twice is a write, drawn as
+ * `replay`), watch events out of order (an API server sends one object's in order; a watch that begins again from an
+ * older version repeats some, which broken watches do here), and a create that a proxy sends twice to a cloud without
+ * client tokens (nothing could tell the two apart). Answers of calls that run beside each other do overtake one another.
+ * A half-open stream is a watch that falls silent.
+ *
  * @module
  */
 import type { CloudSettings } from "../providers/simulated/settings.ts";
