@@ -168,6 +168,18 @@ Deno.test("rule 8: a spec that changes between the decision and the sending keep
   assertEquals((await run(turning, grown)).sent, []);
 });
 
+Deno.test("rule 23: a change that was accepted is counted for its field and value, on top of those before", async () => {
+  const before = {
+    field: "sizeGb" as const,
+    wanted: "50",
+    attempts: 1,
+    lastAttemptTime: "2025-12-31T00:00:00Z",
+  };
+  const { learned } = await run(modify, { ...grown, repair: [before] });
+  assertEquals(learned.repair?.map((r) => [r.field, r.wanted, r.attempts]), [["sizeGb", "50", 2]]);
+  assertEquals((await run(modify, grown)).learned.repair?.map((r) => r.attempts), [1]);
+});
+
 const doomed = known(deleting({ status: inStep({ removing: "db-1" }) }), { observation: seen() });
 const last = (change: CrChange = {}) =>
   deleting({

@@ -3,9 +3,10 @@
  */
 import { assertEquals } from "@std/assert";
 import { plan } from "../../src/statechart/decide.ts";
+import { initialKnowledge } from "../../src/statechart/knowledge.ts";
 import { learn } from "../../src/statechart/learn.ts";
 import { settledAt } from "../../src/statechart/facts.ts";
-import { cr, known, NOW, SETTLE, view } from "./support.ts";
+import { cr, inStep, known, NOW, SETTLE, view } from "./support.ts";
 
 Deno.test("rule 1: a CR that loses finalizer and status before its create is not proven new any more (A4)", () => {
   const before = known(cr(), { provenNew: true, untouched: true });
@@ -41,4 +42,14 @@ Deno.test("rule 18: a database that the spec names waits until no earlier create
   const over = view({ now: NOW + SETTLE });
   assertEquals(plan(looked, over).step, "lookup");
   assertEquals(plan({ ...looked, lookup: { sentAt: NOW + SETTLE, found: [] } }, over).step, "adopt");
+});
+
+Deno.test("rule 23: a process that starts knows of the repairs that an earlier one counted", () => {
+  const repair = [{
+    field: "sizeGb" as const,
+    wanted: "50",
+    attempts: 3,
+    lastAttemptTime: "2026-01-01T00:00:00Z",
+  }];
+  assertEquals(initialKnowledge(cr({ status: inStep({ repair }) }), NOW).repair, repair);
 });
