@@ -45,6 +45,8 @@ interface Answers {
   /** What the second read by id shows, where it differs from the first. */
   readonly then?: ExternalState;
   readonly found?: readonly ExternalState[];
+  /** What a mutation is answered with. */
+  readonly answer?: ExternalState;
   readonly crd?: "established" | "terminating" | "unreadable";
   readonly view?: Partial<View>;
   /** What the actor has learned by the time the mutation is sent. */
@@ -61,7 +63,7 @@ async function run(effect: EffectFunction, knowledge: Knowledge, answers: Answer
   const mutation = (verb: string) => (...args: readonly unknown[]) => {
     (args.at(-1) as () => void)();
     sent.push(verb);
-    return answer(db());
+    return answer(answers.answer ?? db());
   };
   const env = {
     cluster: {
@@ -166,6 +168,12 @@ Deno.test("rule 8: a spec that changes between the decision and the sending keep
   const turning: EffectFunction = (env, input, signal) =>
     modify(env, { ...input, latest: () => asked++ === 0 ? grown : edited }, signal);
   assertEquals((await run(turning, grown)).sent, []);
+});
+
+Deno.test("design 4: the answers of a create and of a change are what is known of the database then", async () => {
+  const answer = db({ state: "Modifying", pending: { sizeGb: 50 } });
+  assertEquals((await run(modify, grown, { answer })).learned.observation, seen(answer, 0));
+  assertEquals((await run(create, known(cr()), { answer })).learned.observation, seen(answer, 0));
 });
 
 Deno.test("rule 23: a change that was accepted is counted for its field and value, on top of those before", async () => {
