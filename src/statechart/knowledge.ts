@@ -56,6 +56,8 @@ export interface Knowledge {
   readonly object: ExternalDatabase;
   /** The CR is gone from the cluster. */
   readonly gone: boolean;
+  /** That was read or answered by the API server itself: what a watch that lags brings later is of before. */
+  readonly goneRead?: boolean;
   /** This process saw the CR new (rule 1), so it knows of every create that was ever sent for it. */
   readonly bornHere: boolean;
   /** Nothing but the new CR was ever seen, and nothing was sent for it: what a finalizer write may prove (rule 3). */
@@ -138,6 +140,8 @@ export interface Learned {
   /** `object` is the truth though older: the cluster went back in time, and the copy of this resourceVersion is no more. */
   readonly rewound?: string | undefined;
   readonly gone?: true | undefined;
+  /** Only the watch or a list says that it is gone. */
+  readonly goneHeard?: true | undefined;
   /** A CR that was taken for gone was read after all: what this process believed of its life is not sure. */
   readonly foundAlive?: true | undefined;
   readonly finalizerWrittenOnNew?: true | undefined;

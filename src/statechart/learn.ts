@@ -39,9 +39,14 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   const back = facts.rewound === undefined ? undefined : restored(k, facts.object, facts.rewound);
   const next: Draft = back === undefined ? { ...k } : afterRewind(k, back, now);
   if (facts.object !== undefined && back === undefined) learnObject(next, facts.object, now);
-  if (facts.gone) next.gone = true;
+  if (back !== undefined) next.goneRead = false;
+  if (facts.gone) {
+    next.gone = true;
+    if (!facts.goneHeard) next.goneRead = true;
+  }
   if (facts.foundAlive) {
     next.bornHere = next.untouched = false;
+    next.goneRead = false;
     if (facts.object !== undefined) next.gone = false;
   }
   const written = facts.finalizerWritten ? facts.object?.metadata.resourceVersion : undefined;

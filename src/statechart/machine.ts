@@ -113,7 +113,8 @@ function learnEvent(context: DatabaseContext, event: DatabaseEvent): Knowledge {
   const { knowledge } = context;
   const facts = factsOf(event, now(context));
   // A stale list had taken it for gone, and the watch brings it again: whoever is told of it must handle it (L1).
-  const alive = knowledge.gone && facts.object?.metadata.uid === knowledge.object.metadata.uid;
+  const alive = knowledge.gone && knowledge.goneRead !== true &&
+    facts.object?.metadata.uid === knowledge.object.metadata.uid;
   return learn(knowledge, alive ? { ...facts, foundAlive: true } : facts, now(context));
 }
 
@@ -122,7 +123,7 @@ function factsOf(event: DatabaseEvent, at: number): Learned {
     case "object.changed":
       return { object: event.object, rewound: event.rewound };
     case "object.gone":
-      return { gone: true };
+      return { gone: true, goneHeard: true };
     case "external.listed":
       return {
         observation: { kind: "present", database: event.database, sentAt: event.sentAt },

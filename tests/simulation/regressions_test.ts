@@ -5,6 +5,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { TAG } from "../../src/api/constants.ts";
+import { sleep } from "../../src/core/wait.ts";
 import { KubeError } from "../../src/kube/port.ts";
 import { inWorld } from "../support/world.ts";
 
@@ -213,4 +214,27 @@ Deno.test("Seed 62478: an actor that slept while the watch was silent wakes with
     await world.run(2 * MINUTE);
     assertEquals(world.get("orders")?.status?.account, status?.account, "the account was overwritten");
     assertEquals(world.get("orders")?.status?.providerId, status?.providerId);
+  }));
+
+Deno.test("Seed 68155: what a watch that lags tells of a resource that was read to be gone does not bring it back", () =>
+  inWorld({ latencyMs: 40, provisionMs: 20_000 }, async (world) => {
+    const watch = world.cluster.watch.bind(world.cluster);
+    world.cluster.watch = async function* (request) {
+      for await (const event of watch(request)) {
+        if (event.type !== "ADDED") await sleep(world.clock, 5_000, request.signal);
+        yield event;
+      }
+    };
+    world.start({ pollIntervalMs: 30_000 });
+    world.cluster.create("default", "orders");
+    await world.until(
+      "the finalizer",
+      () => world.get("orders")?.metadata.finalizers !== undefined,
+      1_000,
+      1,
+    );
+    world.cluster.vanish("default", "orders");
+    await world.run(3 * MINUTE);
+    assertEquals(world.cloud.ledger.createEffects().length, 1);
+    assertEquals(world.cloud.databases(), [], "its database outlives it");
   }));
