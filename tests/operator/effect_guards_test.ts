@@ -45,7 +45,8 @@ interface Answers {
   /** What the second read by id shows, where it differs from the first. */
   readonly then?: ExternalState;
   readonly found?: readonly ExternalState[];
-  /** What a mutation is answered with. */
+  readonly refusal?: ProviderError;
+  /** What a mutation is answered with, where it is not refused. */
   readonly answer?: ExternalState;
   readonly crd?: "established" | "terminating" | "unreadable";
   readonly view?: Partial<View>;
@@ -63,7 +64,7 @@ async function run(effect: EffectFunction, knowledge: Knowledge, answers: Answer
   const mutation = (verb: string) => (...args: readonly unknown[]) => {
     (args.at(-1) as () => void)();
     sent.push(verb);
-    return answer(answers.answer ?? db());
+    return answers.refusal === undefined ? answer(answers.answer ?? db()) : Promise.reject(answers.refusal);
   };
   const env = {
     cluster: {
@@ -219,6 +220,35 @@ Deno.test("rules 9 and 13: a delete asks cluster, CRD and cloud just before it, 
     "Retain was heard of meanwhile": { latest: known(last({ spec: { deletionPolicy: "Retain" } })) },
   });
   await assertRejects(() => run(remove, doomed, { crd: "unreadable" }), StepError);
+});
+
+Deno.test("design 6: of a create, a change and a delete only a definite refusal says that nothing was done", async () => {
+  const learned = async (effect: EffectFunction, k: Knowledge, errorClass: ProviderError["errorClass"]) => {
+    const refusal = new ProviderError(errorClass, "no");
+    try {
+      return (await run(effect, k, { refusal })).learned;
+    } catch (error) {
+      return (error as StepError).learned;
+    }
+  };
+  const outcome = async (errorClass: ProviderError["errorClass"]) => ({
+    create: (await learned(create, known(cr()), errorClass)).create?.outcome,
+    modify: (await learned(modify, grown, errorClass)).modify?.outcome,
+    asked: (await learned(remove, doomed, errorClass)).asked?.id,
+    removed: (await learned(remove, doomed, errorClass)).removed?.id,
+  });
+  const none = { modify: undefined, asked: undefined, removed: undefined };
+  assertEquals(await outcome("unknown"), {
+    create: "unknown",
+    modify: "unknown",
+    asked: "db-1",
+    removed: undefined,
+  });
+  assertEquals(await outcome("exists"), { ...none, create: "exists" });
+  assertEquals(await outcome("absent"), { ...none, create: "refused", removed: "db-1" });
+  for (const refused of ["throttled", "busy", "unauthorised", "retryable", "rejected"] as const) {
+    assertEquals(await outcome(refused), { ...none, create: "refused" }, refused);
+  }
 });
 
 Deno.test("rule 7: what failed before it was available is removed only if a read just before still says so", () => {
