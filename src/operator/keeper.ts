@@ -185,7 +185,8 @@ export class Keeper {
     const now = this.env.clock.monotonic();
     const pending = Object.values(k.failures).some((f) => f.until > now) || k.unreadable !== undefined ||
       k.duplicates.length > 0 ||
-      k.modifyUnknownSince !== undefined || decision.synced.status !== "True" || ownTimer;
+      k.modifyUnknownSince !== undefined || decision.synced.status !== "True" ||
+      decision.ready.status !== "True" || ownTimer;
     if (pending || k.observation === undefined) return false;
     const { bornHere, unknownSince, observation, mutatedAt, lastReadAt } = k;
     this.#object = this.newest;

@@ -215,3 +215,27 @@ Deno.test("rule 12: an account that seems empty for a moment, of any length, bri
     }
   }
 });
+
+Deno.test("Seed 444: an actor that says that nobody can read its database does not sleep over the end of the silence", () =>
+  inWorld({}, async (world) => {
+    world.start({ pollIntervalMs: MINUTE / 2, hibernateAfterMs: 100_000 });
+    world.cluster.create("default", "orders");
+    await world.available("orders");
+    world.cluster.create("default", "payments", { pollInterval: "10s" });
+    await world.available("payments");
+    world.cluster.edit("default", "orders", { sizeGb: 30 }); // it is busy, and will not sleep for a while
+    await world.until("larger", () => databaseOf(world, "orders").sizeGb === 30);
+    await world.available("orders");
+    // The whole account pauses for five minutes, in which nothing fails.
+    world.cloud.faults.refuse("get", { ...REFUSALS.throttled, retryAfterSeconds: 600 });
+    await world.until(
+      "nobody can read it",
+      () => world.condition("orders", "Ready") === "Unknown/ProviderUnavailable",
+      20 * MINUTE,
+    );
+    await world.until(
+      "it is read again",
+      () => world.condition("orders", "Ready") === "True/Available",
+      10 * MINUTE,
+    );
+  }));
