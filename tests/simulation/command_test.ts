@@ -71,8 +71,8 @@ Deno.test("A replay prints a trace with who did what when and the statechart's t
   const args = ["--seed", "4000", "--tokens", "no", "--read-lag", "20s"];
   const first = await simulate(...args);
   assertEquals(first.code, 0);
-  assert(first.lines.some((l) => /^ +\d+\.\d{3} p1 +\w+: \w+ ⇒ \w+ \(/.test(l)), "no transition is shown");
-  assert(first.lines.some((l) => /^ +\d+\.\d{3} p1 +→ cloud create /.test(l)), "no call is shown");
+  assert(first.lines.some((l) => /^ +\d+\.\d{3} p\d+ +\w+: \w+ ⇒ \w+ \(/.test(l)), "no transition is shown");
+  assert(first.lines.some((l) => /^ +\d+\.\d{3} p\d+ +→ cloud create /.test(l)), "no call is shown");
   assert(first.lines.some((l) => l.includes('"clientTokens":false') && l.includes('"readLagMs":20000')));
   assertEquals((await simulate(...args)).lines, first.lines);
 });
