@@ -81,7 +81,9 @@ function checkType(value: Json, schema: Schema, path: string, errors: FieldError
   if (schema.type === undefined) return;
   if (schema.type === found || (schema.type === "number" && found === "integer")) return;
   // The server takes a list for a text that has a format: in Go it may be bytes.
-  if (schema.format !== undefined && found === "array" && !["number", "integer"].includes(schema.type)) return;
+  if (schema.format !== undefined && found === "array" && !["number", "integer"].includes(schema.type)) {
+    return;
+  }
   if (schema.type === "integer" && found === "number") {
     const format = schema.format;
     errors.push(typeInvalid(path, format ?? "integer", format === undefined ? "number" : "float64"));
