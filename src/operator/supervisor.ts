@@ -46,6 +46,8 @@ export class Supervisor {
   readonly #inbox: Inbox;
   readonly #env: KeeperEnv;
   readonly #former = new FormerUids();
+  /** Those that went by our own release. */
+  readonly #released = new FormerUids();
   #settling = 0;
   /** Aborts what the supervisor itself has under way. */
   readonly #stopped = new AbortController();
@@ -222,6 +224,7 @@ export class Supervisor {
     if (absenceConfirmed(object)) this.#o.absences.settled(uid);
     const known = this.#keepers.get(uid);
     if (known !== undefined) return known.upsert(object, lost);
+    if (lost !== undefined) this.#released.delete(uid); // a restored cluster has it again
     const keeper = new Keeper(this.#env, object, this.#former.delete(uid) || lost !== undefined);
     this.#keepers.set(uid, keeper);
     keeper.start();
@@ -253,7 +256,10 @@ export class Supervisor {
     const unanswered = k.releaseAsked && !k.released;
     const byForce = !unanswered && left !== undefined && !k.released && !isRemovalAsked(k, left) &&
       k.observation?.kind !== "absent";
-    if (byForce) {
+    // A watch that lags shows what we released as it was before: the actor that comes of it has nothing to tell.
+    const shownAgain = this.#released.delete(metadata.uid);
+    if (k.released || unanswered || shownAgain) this.#released.add(metadata.uid); // it may be shown once more
+    if (byForce && !shownAgain) {
       this.#o.log.log("error", "A resource is gone while its database may live; see the orphans", {
         namespace: metadata.namespace,
         name: metadata.name,
