@@ -5,7 +5,7 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { TAG } from "../../src/api/constants.ts";
+import { FINALIZER, TAG } from "../../src/api/constants.ts";
 import type { ExternalDatabase } from "../../src/api/schema.ts";
 import { eventually } from "../support/eventually.ts";
 import type { Engines, FuzzRig } from "./rig.ts";
@@ -106,9 +106,9 @@ async function assertShown(rig: FuzzRig): Promise<void> {
 async function removeAll(rig: FuzzRig): Promise<void> {
   for (const { metadata } of await rig.resources()) {
     const path = `${rig.path}/${encodeURIComponent(metadata.name)}`;
-    const foreign = (metadata.finalizers ?? []).filter((f) => f.startsWith("example.com/"));
-    const left = (metadata.finalizers ?? []).filter((f) => !foreign.includes(f));
-    if (foreign.length > 0) await rig.ask("PATCH", path, { metadata: { finalizers: left } }, MERGE);
+    const all = metadata.finalizers ?? [];
+    const left = all.filter((f) => f === FINALIZER);
+    if (left.length < all.length) await rig.ask("PATCH", path, { metadata: { finalizers: left } }, MERGE);
     await rig.ask("PATCH", path, { spec: { paused: false } }, MERGE);
     const gone = await rig.ask("DELETE", path);
     assert([200, 202, 404].includes(gone.status), JSON.stringify(gone.body));

@@ -1,7 +1,8 @@
 /**
  * How much is fuzzed, and from which seed: the same in every run, unless the environment asks for another.
  *
- * `FUZZ_SEED=7 FUZZ_RUNS=5000 deno task test` tries other values; a failure prints its seed and path.
+ * `FUZZ_SEED=7 FUZZ_RUNS=5000 deno task test` tries other values; a failure prints its seed and path. `FUZZ_SHRINK=no`
+ * shows the first failure as it is.
  *
  * @module
  */
@@ -15,7 +16,7 @@ export function parameters<T>(runs: number, limitMs: number): Parameters<T> {
     numRuns: asked === undefined ? runs : Number(asked),
     // Shrinking ends there too; what was found by then is told.
     interruptAfterTimeLimit: asked === undefined ? limitMs : limitMs * 100,
-    endOnFailure: false,
+    endOnFailure: Deno.env.get("FUZZ_SHRINK") === "no",
   };
 }
 
