@@ -15,6 +15,12 @@ import { growTree, readSource } from "./tree.ts";
 /** Who is told how it goes. */
 export type Tell = (line: string) => void;
 
+/** Tests that fail without a bug: under load some do not end in time. */
+const UNSOUND = new Set<string>();
+
+/** How long the tests hunt one bug, in milliseconds; it counts as uncaught then. */
+const TESTS_MS = Number(Deno.env.get("MUTANTS_TESTS_MS") ?? 600_000);
+
 /** Seeds from 1. */
 function seeds(count: number): Trial[] {
   return Array.from({ length: count }, (_, n) => ({ seed: n + 1 }));
@@ -147,12 +153,13 @@ async function huntByTests(
   trials: readonly TestTrial[],
   tell: Tell,
 ): Promise<Catch | undefined> {
-  for (let left = trials; left.length > 0;) {
-    const caught = await hunter.hunt(id, left, alone);
+  for (let left = trials.filter((t) => !UNSOUND.has(nameOf(t))); left.length > 0;) {
+    const caught = await hunter.hunt(id, left, alone, TESTS_MS);
     if (caught === undefined) return undefined;
     const without = await hunter.hunt(undefined, [caught.trial]);
     if (without === undefined) return caught;
     tell(`left out, for it fails without a bug: ${nameOf(caught.trial)}: ${without.what}`);
+    UNSOUND.add(nameOf(caught.trial));
     left = left.slice(left.findIndex((t) => nameOf(t) === nameOf(caught.trial)) + 1);
   }
   return undefined;

@@ -36,13 +36,17 @@ export class Hunter implements AsyncDisposable {
     mutant: string | undefined,
     trials: readonly Trial[],
     atLoad = false,
+    limitMs?: number,
   ): Promise<Catch | undefined> {
     if (atLoad || this.#mutant !== undefined) await this.#end();
     if (atLoad) this.#mutant = mutant;
     let caught: Catch | undefined;
-    const end = await this.#run({ do: "hunt", mutant, trials }, (word) => {
-      if (word.say === "caught") caught = word.caught;
-    });
+    const end = await this.#run(
+      { do: "hunt", mutant, trials, ...(limitMs === undefined ? {} : { limitMs }) },
+      (word) => {
+        if (word.say === "caught") caught = word.caught;
+      },
+    );
     return caught ?? end;
   }
 

@@ -27,8 +27,8 @@ export function pageOf({ rules, operators }: Known): string {
     "## Bugs of rules",
     "",
     `${RULE_MUTANTS.length} bugs, each a rule of [safety.md](safety.md) or a decision of [design.md](design.md) removed or inverted. ` +
-    `The simulation catches ${bySimulation.length} within ${cap} seeds; of the others a unit test catches ${byTest.length}, and ` +
-    `nothing ${missed.length}. Rule 17 (snapshots) has no code yet, and so no bug.`,
+    `The simulation catches ${bySimulation.length}, by the seed that is named; a unit test catches ${byTest.length} others, ` +
+    `of which up to ${cap} seeds were tried; nothing catches ${missed.length}. Rule 17 (snapshots) has no code yet, and so no bug.`,
     "",
     "| breaks | what was planted | caught by | seeds |",
     "| --- | --- | --- | ---: |",
@@ -52,8 +52,8 @@ const INTRODUCTION = [
   "- *Operator mutants* are Stryker's: a comparison turned round, a block emptied, a condition always true, and so on.",
   "",
   "All bugs are in the copy at once, each behind a switch; none is active in the control, which catches nothing in any seed or test that",
-  "is used here. *Seeds* is the number of seeds, from 1, that it took. A bug that no seed catches is hunted by the unit tests that reach its",
-  "place. The judges of the simulation ask an unchanged second copy what a resource wants, so that no bug blinds its own judge.",
+  "is used here. *Seeds* is the seed, counted from 1, that caught it. A bug that no seed caught is hunted by the unit tests of its file and",
+  "rule. The judges of the simulation ask an unchanged second copy what a resource wants, so that no bug blinds its own judge.",
   "",
   "`deno task mutants --rules` checks in a minute or two that every bug of a rule is still caught, by what caught it last;",
   '`deno task mutants --rules --only "rule 5"` those of one rule.',
@@ -70,11 +70,8 @@ function catcher(fate: Fate | undefined): string {
 
 function seedsOf(fate: Fate | undefined): string {
   const trial = fate?.simulation?.trial;
-  return trial !== undefined && "seed" in trial
-    ? String(trial.seed)
-    : fate === undefined
-    ? ""
-    : `> ${fate.seeds}`;
+  if (trial !== undefined && "seed" in trial) return String(trial.seed);
+  return fate === undefined || fate.seeds === 0 ? "not tried" : `> ${fate.seeds}`;
 }
 
 function cell(text: string, most = 90): string {
@@ -96,7 +93,14 @@ function missedRules(missed: readonly RuleMutant[]): string[] {
 }
 
 function operatorPart({ seed, all, fates }: Known["operators"]): string[] {
-  if (fates.length === 0) return [];
+  if (fates.length === 0) {
+    return [
+      "## Operator mutants",
+      "",
+      "Not hunted since the source changed last; `deno task mutants` does it.",
+      "",
+    ];
+  }
   const simulation = fates.filter((f) => f.simulation !== undefined);
   const test = fates.filter((f) => f.simulation === undefined && f.test !== undefined);
   const left = fates.filter((f) => f.simulation === undefined && f.test === undefined);

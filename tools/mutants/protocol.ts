@@ -15,8 +15,13 @@ export interface TestTrial {
 
 /** What a worker is asked. */
 export type Job =
-  /** Runs the trials in order with a bug active (none: the control), until one catches it. */
-  | { readonly do: "hunt"; readonly mutant: string | undefined; readonly trials: readonly Trial[] }
+  /** Runs the trials in order with a bug active (none: the control), until one catches it or none begins within the limit. */
+  | {
+    readonly do: "hunt";
+    readonly mutant: string | undefined;
+    readonly trials: readonly Trial[];
+    readonly limitMs?: number;
+  }
   /** Runs the trials without a bug and tells which places each reaches. */
   | { readonly do: "reach"; readonly trials: readonly Trial[] }
   /** The tests in these files. */

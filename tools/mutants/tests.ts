@@ -6,7 +6,15 @@
 import type { TestTrial } from "./protocol.ts";
 import { ROOT } from "./tree.ts";
 
-const FOLDERS = ["tests/statechart/", "tests/operator/", "tests/kube/", "tests/cli/"];
+/** The quick ones first: those of one part alone, then those of the statechart, then those of the whole operator. */
+const RANKS = [
+  /operator\/(effect_guards|gateway|orphan_watch)/,
+  /^tests\/statechart\//,
+  /^tests\/kube\//,
+  /./,
+];
+
+const FOLDERS = ["tests/statechart/", "tests/operator/", "tests/kube/", "tests/cli/", "tests/simulation/"];
 
 /** Tests by the source below `src/` that they are about. */
 const ABOUT: readonly (readonly [source: RegExp, tests: RegExp])[] = [
@@ -14,15 +22,21 @@ const ABOUT: readonly (readonly [source: RegExp, tests: RegExp])[] = [
   [/^kube\/(reflector|rewind)/, /kube\/(watch|reflector|rewind)/],
   [/^kube\/lease/, /kube\/lease/],
   [/^kube\/patches/, /kube\/patches/],
-  [/^operator\/(scheduler|gateway)/, /operator\/(scheduler|account)/],
-  [/^operator\/(absences|orphans|observer|account)/, /operator\/(absence|orphans|observer|account)/],
-  [/^operator\/(keeper|supervisor)/, /operator\/(hibernation|crash|inbox|observer|orphans|life)/],
+  [/^operator\/(scheduler|gateway)/, /operator\/(scheduler|account|gateway)/],
+  [/^operator\/(absences|orphans|observer|account)/, /operator\/(absence|orphan|observer|account)/],
+  [
+    /^operator\/(keeper|supervisor)/,
+    /operator\/(hibernation|crash|inbox|observer|orphans|life|drain)|simulation\/regressions/,
+  ],
   [/^operator\/effects\/adopt/, /operator\/adoption/],
-  [/^operator\/effects\/create/, /operator\/(creating|paused)/],
-  [/^operator\/effects\/(remove|retain)/, /operator\/deleting/],
-  [/^operator\/effects\/modify/, /operator\/drift/],
-  [/^operator\/effects/, /operator\/(recovery|creating|deleting|drift|wiped)/],
-  [/^operator\/(operator|fenced)|^kube\/lease/, /operator\/(recovery|life)|cli\/start/],
+  [/^operator\/effects\/create/, /operator\/(creating|paused|effect_guards)/],
+  [/^operator\/effects\/(remove|retain)/, /operator\/(deleting|effect_guards)/],
+  [/^operator\/effects\/modify/, /operator\/(drift|effect_guards)/],
+  [/^operator\/effects/, /operator\/(effect_guards|recovery|creating|deleting|drift|wiped)/],
+  [
+    /^operator\/(operator|fenced)|^kube\/lease/,
+    /operator\/(recovery|life|gateway|standby|drain)|cli\/(start|host)/,
+  ],
 ];
 
 /** The tests of those files, and those whose name holds the rule that is broken. */
@@ -38,7 +52,8 @@ export function likelyTests(
   const about = tests.filter(({ file }) =>
     ABOUT.some(([source, of]) => of.test(file) && files.some((f) => source.test(f)))
   );
-  return [...new Set([...named, ...about])];
+  const rank = (t: TestTrial) => RANKS.findIndex((r) => r.test(t.file));
+  return [...new Set([...named, ...about])].toSorted((a, b) => rank(a) - rank(b));
 }
 
 /** All files of the folders that are asked. */

@@ -152,21 +152,27 @@ function textOf(error: unknown): string {
 
 async function work(job: Job): Promise<void> {
   const begun = performance.now();
-  if (job.do === "hunt") await hunt(job.mutant, job.trials);
-  else if (job.do === "reach") await reach(job.trials);
+  if (job.do === "hunt") {
+    await hunt(job.mutant, job.trials, begun + (job.limitMs ?? Number.POSITIVE_INFINITY));
+  } else if (job.do === "reach") await reach(job.trials);
   else {
     const all: { file: string; test: string }[] = [];
     for (const file of job.files) {
       say({ say: "begin", trial: { file, test: "" } });
-      for (const test of (await testsOf(file)).keys()) all.push({ file, test });
+      try {
+        for (const test of (await testsOf(file)).keys()) all.push({ file, test });
+      } catch {
+        tests.set(file, new Map()); // it needs what the copy does not hold
+      }
     }
     say({ say: "tests", tests: all });
   }
   say({ say: "done", ms: performance.now() - begun });
 }
 
-async function hunt(mutant: string | undefined, trials: readonly Trial[]): Promise<void> {
+async function hunt(mutant: string | undefined, trials: readonly Trial[], until: number): Promise<void> {
   for (const trial of trials) {
+    if (performance.now() > until) return;
     say({ say: "begin", trial });
     if (atLoad === undefined) activate(mutant);
     const failed = await attempt(trial);

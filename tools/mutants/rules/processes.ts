@@ -334,8 +334,8 @@ export const PROCESSES: readonly RuleMutant[] = [
     "a list ends with its first page",
     "operator/observer.ts",
     "Observer.#list",
-    "pageToken === undefined",
-    "true",
+    "pageToken = page.value.nextPageToken;",
+    "pageToken = undefined;",
   ),
   mutant(
     "S6",
