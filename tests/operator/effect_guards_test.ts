@@ -46,6 +46,8 @@ interface Answers {
   readonly then?: ExternalState;
   readonly found?: readonly ExternalState[];
   readonly refusal?: ProviderError;
+  /** What a lookup fails with. */
+  readonly unlooked?: ProviderError;
   /** What a mutation is answered with, where it is not refused. */
   readonly answer?: ExternalState;
   readonly crd?: "established" | "terminating" | "unreadable";
@@ -81,7 +83,7 @@ async function run(effect: EffectFunction, knowledge: Knowledge, answers: Answer
         const shown = reads++ === 0 ? database : answers.then ?? database;
         return shown === "absent" ? Promise.reject(new ProviderError("absent", "gone")) : answer(shown);
       },
-      lookup: () => answer(found),
+      lookup: () => answers.unlooked === undefined ? answer(found) : Promise.reject(answers.unlooked),
       create: mutation("create"),
       modify: mutation("modify"),
       delete: mutation("delete"),
@@ -142,6 +144,12 @@ Deno.test("rule 3: a create that is not the first asks cluster and cloud just be
     "a pause was heard of meanwhile": { latest: known(newer(paused)) },
     "a name was heard of meanwhile": { latest: known(newer({ spec: { providerId: "db-9" } })) },
   }));
+
+Deno.test("rule 15: a lookup that is refused is none that found nothing (S6)", async () => {
+  const unlooked = new ProviderError("unauthorised", "no");
+  const error = await assertRejects(() => run(create, known(cr()), { unlooked }), StepError);
+  assertEquals([error.errorClass, error.learned.lookup], ["unauthorised", undefined]);
+});
 
 const grown = known(cr({ spec: { sizeGb: 50 }, status: inStep() }), { observation: seen() });
 

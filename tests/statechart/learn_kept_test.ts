@@ -6,7 +6,7 @@ import { plan } from "../../src/statechart/decide.ts";
 import { initialKnowledge } from "../../src/statechart/knowledge.ts";
 import { learn } from "../../src/statechart/learn.ts";
 import { settledAt } from "../../src/statechart/facts.ts";
-import { cr, inStep, known, NOW, SETTLE, view } from "./support.ts";
+import { cr, inStep, known, NOW, seen, SETTLE, view } from "./support.ts";
 
 Deno.test("rule 1: a CR that loses finalizer and status before its create is not proven new any more (A4)", () => {
   const before = known(cr(), { provenNew: true, untouched: true });
@@ -52,4 +52,11 @@ Deno.test("rule 23: a process that starts knows of the repairs that an earlier o
     lastAttemptTime: "2026-01-01T00:00:00Z",
   }];
   assertEquals(initialKnowledge(cr({ status: inStep({ repair }) }), NOW).repair, repair);
+});
+
+Deno.test("rule 10: a list that misses a database says nothing of it but that it is to be read", () => {
+  const before = known(cr({ status: inStep() }), { observation: seen() });
+  const k = learn(before, { unlistedAt: NOW }, NOW);
+  assertEquals([k.observation, k.lookup, k.unlistedAt], [before.observation, undefined, NOW]);
+  assertEquals(plan(k, view()).step, "observe");
 });
