@@ -66,8 +66,8 @@ export type StatusChange = {
 /** What a status patch is guarded by, beside the UID. */
 export interface StatusGuard {
   /**
-   * Test the `providerId` that was last seen, where there was one (rule 6); one that an API server cannot compare is
-   * guarded by the `resourceVersion` instead. @default true
+   * Test the `providerId` that was last seen (rule 6). The `resourceVersion` is tested instead where an API server
+   * cannot compare it, and where a first one is recorded: there is nothing yet to test. @default true
    */
   readonly providerId?: boolean;
   /** Test the `incarnation` that was last seen, where there was one (rule 6). @default true */
@@ -98,7 +98,10 @@ export function patchStatus(
   }
   if (writes.length === 0) return undefined;
   const tests: JsonPatchOperation[] = [];
-  let version = guard.resourceVersion === true;
+  // Rule 6: where no id was seen there is none to test, and one recorded since must not be written over.
+  const named = change.providerId !== undefined && guard.providerId !== false &&
+    status.providerId === undefined;
+  let version = guard.resourceVersion === true || named;
   for (const field of ["providerId", "incarnation"] as const) {
     const value = status[field];
     if (guard[field] === false || value === undefined) continue;

@@ -82,6 +82,23 @@ Deno.test("Rule 6: a status write tests the UID, and the providerId and incarnat
   assertEquals(apply(object({}, { providerId: "db-2" }), free).status?.providerId, "db-2");
 });
 
+Deno.test("Rule 6: a first id is recorded on the very version that showed none: a late or stale one writes over no other", () => {
+  for (const status of [{}, { incarnation: 1, state: "Pending" as const }]) {
+    const cr = object({}, status);
+    const patch = patchStatus(cr, { providerId: "db-1" });
+    assertEquals(apply(cr, patch).status?.providerId, "db-1");
+    assertThrows(() => apply(object({ resourceVersion: "8" }, { ...status, providerId: "db-2" }), patch));
+    const free = patchStatus(cr, { providerId: "db-1" }, { providerId: false, incarnation: false }) ?? [];
+    assertEquals(free.map((o) => o.path).slice(0, 2), ["/metadata/uid", "/status/providerId"]);
+  }
+  const said = patchStatus(object({}, { state: "Pending" }), { state: "Creating" }) ?? [];
+  assertEquals(
+    said.map((o) => o.path),
+    ["/metadata/uid", "/status/state"],
+    "what names no id needs no version",
+  );
+});
+
 Deno.test("Rule 6: an id that an API server cannot compare is guarded by the resourceVersion instead", () => {
   for (const providerId of ["a&b", "a<b", "a>b", "a\u2028b", "a\u2029b", "a\tb"]) {
     const cr = object({}, { providerId, incarnation: 2, state: "Creating" });

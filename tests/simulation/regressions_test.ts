@@ -238,3 +238,49 @@ Deno.test("Seed 68155: what a watch that lags tells of a resource that was read 
     assertEquals(world.cloud.ledger.createEffects().length, 1);
     assertEquals(world.cloud.databases(), [], "its database outlives it");
   }));
+
+for (const late of [false, true]) {
+  Deno.test(
+    `Seed ${late ? 2412 : 342}: an id that was recorded meanwhile is not written over by ${
+      late ? "a write that lands late" : "what was decided on a stale copy without one"
+    }`,
+    () =>
+      inWorld({ clientTokens: false }, async (world) => {
+        const { cluster, cloud } = world;
+        const watch = cluster.watch.bind(cluster);
+        cluster.watch = async function* (request) {
+          for await (const event of watch(request)) {
+            if (event.type !== "ADDED") await sleep(world.clock, MINUTE, request.signal);
+            yield event;
+          }
+        };
+        // Another process has made a second database, and records that one when we are about to record ours.
+        let first: string | undefined;
+        const patchStatus = cluster.patchStatus.bind(cluster);
+        cluster.patchStatus = async (key, operations, options) => {
+          const ours = operations.some((o) => o.op !== "test" && o.path === "/status/providerId");
+          if (!ours || first !== undefined) return await patchStatus(key, operations, options);
+          const { name, engine, version, sizeGb, tags, account } = cloud.databases()[0]!;
+          const { id } = cloud.insert({ name, engine, version, sizeGb, tags: { ...tags }, account });
+          first = id;
+          const { uid } = world.get("orders")!.metadata;
+          await patchStatus(key, [
+            { op: "test", path: "/metadata/uid", value: uid },
+            { op: "add", path: "/status/providerId", value: id },
+            { op: "add", path: "/status/account", value: "simulated" },
+          ], options);
+          if (late) await sleep(world.clock, 5_000);
+          return await patchStatus(key, operations, options);
+        };
+        world.start();
+        cluster.create("default", "orders");
+        await world.until("both are there", () => first !== undefined);
+        await world.run(3 * MINUTE);
+        const ids = cluster.writes.map(({ object }) => object.status?.providerId).filter((id) =>
+          id !== undefined
+        );
+        assertEquals([...new Set(ids)], [first], "the first one was given up");
+        assertEquals(world.get("orders")?.status?.state, "Available");
+      }),
+  );
+}
