@@ -17,6 +17,8 @@ const REFRESH_MS = 60_000;
 const RETRY = { baseMs: 1_000, capMs: 30_000 };
 /** Looks on request keep this distance, in milliseconds. */
 const MIN_DISTANCE_MS = 1_000;
+/** How many answers are remembered. */
+const MAX_WORDS = 64;
 
 /** Watches the account. */
 export class AccountWatch {
@@ -25,7 +27,7 @@ export class AccountWatch {
   #errorClass: ProviderErrorClass | undefined;
   #infoAt = Number.NEGATIVE_INFINITY;
   #since = Number.NEGATIVE_INFINITY;
-  #before = Number.NEGATIVE_INFINITY;
+  #words: readonly number[] = [];
   #asking: Promise<boolean> | undefined;
   readonly #summons: Summons;
 
@@ -52,9 +54,9 @@ export class AccountWatch {
     return this.#infoAt;
   }
 
-  /** Sent time of the request before that, where its answer named the same account; −Infinity where it did not. */
-  get before(): number {
-    return this.#before;
+  /** Answer times of the last requests that named this account, oldest first; none from before it changed. */
+  get words(): readonly number[] {
+    return this.#words;
   }
 
   /** Answer time of the first of the requests in a row that named this account; −Infinity where it never changed. */
@@ -110,10 +112,10 @@ export class AccountWatch {
       const info = await gateway.info(signal);
       const before = this.#info;
       this.#info = info;
-      if (before !== undefined && before.account !== info.account) this.#since = clock.monotonic();
-      this.#before = before !== undefined && before.account === info.account
-        ? this.#infoAt
-        : Number.NEGATIVE_INFINITY;
+      const changed = before !== undefined && before.account !== info.account;
+      const answeredAt = clock.monotonic();
+      if (changed) this.#since = answeredAt;
+      this.#words = changed ? [answeredAt] : [...this.#words.slice(1 - MAX_WORDS), answeredAt];
       this.#infoAt = sentAt;
       this.#error = this.#errorClass = undefined;
       if (JSON.stringify(before) !== JSON.stringify(info)) {

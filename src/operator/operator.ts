@@ -226,7 +226,7 @@ export class Operator {
         effectBoundMs: info.effectBoundSeconds * 1_000,
       },
       accountAt: this.account.infoAt,
-      accountBefore: this.account.before,
+      accountWords: this.account.words,
       accountSince: this.account.since,
       providerError: this.account.error,
       providerErrorClass: this.account.errorClass,

@@ -204,7 +204,12 @@ export function isOfAnotherAccount(k: Knowledge, view: View, absentAt: number): 
 export function isAccountConfirmed(k: Knowledge, view: View, absentAt: number): boolean {
   const stored = k.account;
   return stored === undefined ||
-    (hasAccountSpoken(k, view, absentAt) && view.accountBefore >= absentAt - ACCOUNT_BRACKET_MS);
+    (hasAccountSpoken(k, view, absentAt) && hasAccountJustSpoken(view, absentAt));
+}
+
+/** Whether the account of now had said its name shortly before `at`. */
+function hasAccountJustSpoken(view: View, at: number): boolean {
+  return view.accountWords.some((word) => word <= at && word >= at - ACCOUNT_BRACKET_MS);
 }
 
 /** Whether the account that holds the database has said its name since `absentAt`. */

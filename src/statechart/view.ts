@@ -19,8 +19,8 @@ export interface View {
   } | undefined;
   /** Sent time of the request whose answer `provider` is; −Infinity before the first (A2). */
   readonly accountAt: number;
-  /** Sent time of the request before that, where its answer named the same account; else −Infinity. */
-  readonly accountBefore: number;
+  /** Answer times of the last requests that named the account of now, oldest first; none from before it changed. */
+  readonly accountWords: readonly number[];
   /** Answer time of the first of the requests in a row that named the account of now; −Infinity where it never changed. */
   readonly accountSince: number;
   /** Why `provider` is undefined, for people. */
@@ -49,8 +49,11 @@ export interface View {
 /** Time between two looks whether the account has said its name, in milliseconds. */
 export const ACCOUNT_WAIT_MS = 500;
 
-/** How long before an absence the account must have said its name, in milliseconds: credentials may be wrong for a moment. */
-export const ACCOUNT_BRACKET_MS = 15_000;
+/**
+ * How long before an absence is asked for the account must have said its name, in milliseconds: credentials may be
+ * wrong for a moment, and nobody who asks for the account before and after that hears of it.
+ */
+export const ACCOUNT_BRACKET_MS = 5_000;
 
 /** The settle window's length in milliseconds (rule 5). */
 export function settleMs(view: View): number {

@@ -284,3 +284,31 @@ for (const late of [false, true]) {
       }),
   );
 }
+
+Deno.test("Seed 2238: an absence that another account told for a moment, soon after the right one spoke, replaces nothing", () =>
+  inWorld({ readLagMs: 0, effectBoundMs: 1_000, provisionMs: 100 }, async (world) => {
+    world.start({ pollIntervalMs: 5 * MINUTE });
+    await world.run(1_000);
+    world.cluster.create("default", "orders", { pollInterval: "10s" });
+    await world.available("orders"); // its record asked for the account
+    const { id } = world.cloud.databases()[0]!;
+    world.cloud.faults.add({
+      verbs: ["info"],
+      forMs: 14_000,
+      fault: { answer: { status: 503, code: "Unavailable", message: "Service unavailable" } },
+    });
+    world.cloud.configure({ account: "another" });
+    await world.until(
+      "the absence is seen",
+      () => world.condition("orders", "Synced") === "False/ExternalMissing",
+      14_000,
+      10,
+    );
+    await world.run(2_000); // the list that counts it says so too (rule 12)
+    world.cloud.configure({ account: "simulated" });
+    await world.run(5 * MINUTE);
+    world.assertSafe();
+    assertEquals(world.get("orders")?.status?.incarnation, 1, "it was given up though it was there");
+    assertEquals(world.get("orders")?.status?.providerId, id);
+    assertEquals(world.condition("orders", "Synced"), "True/Available");
+  }));

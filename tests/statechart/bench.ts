@@ -49,7 +49,7 @@ export class Bench {
           settleSince: start - 1e6,
           roundAt: now,
           accountAt: now,
-          accountBefore: now,
+          accountWords: Array.from({ length: 600 }, (_, i) => now - 1_000 * (599 - i)),
           ...this.change,
         });
       },

@@ -140,7 +140,7 @@ const view: fc.Arbitrary<View> = fc.record({
     effectBoundMs: fc.constantFrom(0, 10_000),
   })),
   accountAt: fc.oneof(moment, fc.constant(-Infinity)),
-  accountBefore: fc.oneof(moment, fc.constant(-Infinity)),
+  accountWords: fc.array(moment, { maxLength: 3 }),
   accountSince: fc.oneof(moment, fc.constant(-Infinity)),
   roundAt: fc.oneof(moment, fc.constant(-Infinity)),
   settleSince: moment,

@@ -3,7 +3,7 @@
  */
 import { assertEquals } from "@std/assert";
 import { decide } from "../../src/statechart/decide.ts";
-import { isOfAnotherAccount, pollMs } from "../../src/statechart/facts.ts";
+import { isAccountConfirmed, isOfAnotherAccount, pollMs } from "../../src/statechart/facts.ts";
 import { absent, cr, deleting, inStep, known, NOW, view } from "./support.ts";
 
 Deno.test("rule 11: a CR's own poll interval is held between 10 s and 24 h, however it was stored (H2)", () => {
@@ -19,7 +19,7 @@ Deno.test("rule 11: a CR's own poll interval is held between 10 s and 24 h, howe
 });
 
 Deno.test("rule 12: an absence from before the right account answered again may be another account's word (S4, A2)", () => {
-  const back = view({ accountSince: NOW - 3_000, accountBefore: NOW - 2_500 });
+  const back = view({ accountSince: NOW - 3_000, accountWords: [NOW - 3_000] });
   const said = (ageMs: number) =>
     known(cr({ status: inStep() }), { observation: absent(ageMs), account: "acct" });
   assertEquals(isOfAnotherAccount(said(5_000), back, NOW - 5_000), true);
@@ -33,4 +33,16 @@ Deno.test("rule 12: an absence from before the right account answered again may 
     ...looked,
   });
   assertEquals(decide(dying, back).step, "confirm");
+});
+
+Deno.test("rule 12: the account speaks shortly before an absence is asked for and after it: else it is read again (S4, A2)", () => {
+  const k = known(cr({ status: inStep() }), { account: "acct" });
+  const at = NOW - 1_000;
+  const sure = (...accountWords: number[]) => isAccountConfirmed(k, view({ accountWords }), at);
+  assertEquals(sure(at - 500, NOW), true);
+  assertEquals(sure(at - 11_000, NOW), false, "long before");
+  assertEquals(sure(NOW - 500, NOW), false, "both after it");
+  assertEquals(sure(), false);
+  assertEquals(isAccountConfirmed(k, view({ accountWords: [at - 500], accountAt: at - 600 }), at), false);
+  assertEquals(isAccountConfirmed({ ...k, account: undefined }, view({ accountWords: [] }), at), true);
 });

@@ -137,7 +137,7 @@ export function view(change: Partial<View> = {}): View {
     wallNow: WALL,
     provider: { account: "acct", clientTokens: true, readLagMs: 1_000, effectBoundMs: 10_000 },
     accountAt: NOW,
-    accountBefore: NOW,
+    accountWords: Array.from({ length: 600 }, (_, i) => NOW - 1_000 * (599 - i)),
     accountSince: Number.NEGATIVE_INFINITY,
     providerError: undefined,
     settleSince: 0,

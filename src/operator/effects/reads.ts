@@ -18,9 +18,12 @@ function laneOf(k: Knowledge): Lane {
 
 /** Finds what carries the UID tag. */
 export const lookup: EffectFunction = async (env, { knowledge }, signal) => {
-  const found = await lookUp(env, knowledge.object.metadata.uid, laneOf(knowledge), signal);
-  // A deletion acts on what it finds, or does not find, by the word of the account that held the last one (S4, A2).
   const { object, account } = knowledge;
+  if (object.metadata.deletionTimestamp !== undefined && knowledge.lookup !== undefined) {
+    await accountBefore(env, knowledge, signal);
+  }
+  const found = await lookUp(env, object.metadata.uid, laneOf(knowledge), signal);
+  // A deletion acts on what it finds, or does not find, by the word of the account that held the last one (S4, A2).
   if (object.metadata.deletionTimestamp !== undefined && account !== undefined) env.requestAccount();
   return { lookup: found };
 };
@@ -39,14 +42,27 @@ export const observe: EffectFunction = async (env, { knowledge }, signal) => {
 export const confirm: EffectFunction = async (env, input, signal) => {
   const knowledge = vanished(input.knowledge) ?? input.knowledge;
   const lane = laneOf(knowledge);
+  if (knowledge.observation?.kind === "absent") await accountBefore(env, knowledge, signal);
   const observation = await readById(env, idOf(knowledge), lane, signal);
   if (observation.kind === "present") {
     env.notePresent(knowledge.object.metadata.uid);
     return { observation };
   }
   absent(env, input.knowledge);
+  await accountBefore(env, knowledge, signal);
   return { observation, lookup: await lookUp(env, knowledge.object.metadata.uid, lane, signal) };
 };
+
+/** A word of the account that is younger than this, in milliseconds, is not asked for again before a read. */
+const FRESH_WORD_MS = 1_000;
+
+/**
+ * An absence that was seen already is looked for again between two words of the account (A2): the first is had here,
+ * the second is asked for once it was seen.
+ */
+async function accountBefore(env: EffectEnv, k: Knowledge, signal: AbortSignal): Promise<void> {
+  if (k.account !== undefined) await env.accountHeard(env.clock.monotonic() - FRESH_WORD_MS, signal);
+}
 
 /** Counts an absence, that of a CR being deleted too (rule 12); what we deleted ourselves is none to be counted. */
 export function absent(env: EffectEnv, k: Knowledge): void {

@@ -275,7 +275,7 @@ export const OBSERVING: readonly RuleMutant[] = [
     "an absence counts though the account has not said its name since",
     facts,
     "isAccountConfirmed",
-    "stored === undefined || (hasAccountSpoken(k, view, absentAt) && view.accountBefore >= absentAt - ACCOUNT_BRACKET_MS)",
+    "stored === undefined || (hasAccountSpoken(k, view, absentAt) && hasAccountJustSpoken(view, absentAt))",
     "true",
   ),
   mutant(
