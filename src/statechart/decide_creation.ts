@@ -6,7 +6,7 @@
 import { TAG } from "../api/constants.ts";
 import type { Decision } from "./decision.ts";
 import { quote } from "./drift.ts";
-import { incarnationOf, ownFound, settledAt, transitionalPollMs } from "./facts.ts";
+import { incarnationOf, isProvenNew, ownFound, settledAt, transitionalPollMs } from "./facts.ts";
 import type { ExternalState, Knowledge } from "./knowledge.ts";
 import { failureVerdict, no, unknown } from "./verdicts.ts";
 import type { View } from "./view.ts";
@@ -25,8 +25,9 @@ export function decideCreation(k: Knowledge, view: View): Decision {
     synced: creating,
   };
   const named = spec.providerId;
-  if (named !== undefined && (k.provenNew || k.adopting)) return adopt(named);
-  if (k.provenNew) return create; // rule 3: the finalizer write just made is the proof
+  const proven = isProvenNew(k, view.now);
+  if (named !== undefined && (proven || k.adopting)) return adopt(named);
+  if (proven) return create; // rule 3: the finalizer write just made is the proof
   const own = ownFound(k, view);
   if (named !== undefined && own.some((d) => d.id === named)) return adopt(named);
   const live = own.find((d) => d.state !== "Deleting");

@@ -149,6 +149,14 @@ export function ownFound(k: Knowledge, view: View): readonly ExternalState[] {
     );
 }
 
+/** For how long a finalizer's write proves that its CR is wanted as it was, in milliseconds: a watch may be silent. */
+const PROOF_MS = 10_000;
+
+/** Whether the finalizer was written on a new CR just now: a create in the same pass need read nothing (rule 3). */
+export function isProvenNew(k: Knowledge, now: number): boolean {
+  return k.provenNew && now - (k.provenAt ?? now) <= PROOF_MS;
+}
+
 /** Whether the database was ever usable: then it is never replaced because it says `Failed` (rule 7). */
 export function everAvailable(k: Knowledge): boolean {
   return k.object.status?.endpoint !== undefined || presentDatabase(k)?.endpoint !== undefined;

@@ -64,6 +64,8 @@ export interface Knowledge {
   readonly untouched: boolean;
   /** The finalizer was written by this process on a new CR and no create was sent since (rule 3). */
   readonly provenNew: boolean;
+  /** When that was learned, monotonic milliseconds. */
+  readonly provenAt?: number;
   /** A database was recorded, or a create of ours was not refused by a definite answer (rule 15). */
   readonly mayExist: boolean;
   /** When a finalizer showed that this process is not known to have written itself, monotonic milliseconds. */

@@ -55,7 +55,10 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
     next.bornHere = true;
     next.finalizerSeen = undefined;
   }
-  if (facts.finalizerWrittenOnNew && k.untouched) next.provenNew = true;
+  if (facts.finalizerWrittenOnNew && k.untouched) {
+    next.provenNew = true;
+    next.provenAt = now;
+  }
   if (facts.finalizerOfAnother) {
     next.bornHere = next.untouched = false;
     next.unknownSince = now;

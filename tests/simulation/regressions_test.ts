@@ -312,3 +312,26 @@ Deno.test("Seed 2238: an absence that another account told for a moment, soon af
     assertEquals(world.get("orders")?.status?.providerId, id);
     assertEquals(world.condition("orders", "Synced"), "True/Available");
   }));
+
+Deno.test("Seed 1897: a finalizer written minutes ago proves nothing: the resource is read again before the create", () =>
+  inWorld({}, async (world) => {
+    const watch = world.cluster.watch.bind(world.cluster);
+    world.cluster.watch = async function* (request) {
+      for await (const event of watch(request)) {
+        if (event.type === "MODIFIED") await sleep(world.clock, 10 * MINUTE, request.signal);
+        yield event;
+      }
+    };
+    world.cloud.faults.add({
+      verbs: ["info"],
+      forMs: 3 * MINUTE,
+      fault: { answer: { status: 403, code: "Forbidden", message: "The credentials do not allow this" } },
+    });
+    world.start({ reflector: { bookmarkLimitMs: 60 * MINUTE } });
+    await world.run(1_000);
+    world.cluster.create("default", "orders");
+    await world.until("told", () => world.condition("orders", "Ready") === "Unknown/Unauthorised");
+    world.cluster.delete("default", "orders");
+    await world.until("orders is gone", () => world.get("orders") === undefined, 8 * MINUTE);
+    assertEquals(world.cloud.ledger.mutatingCalls(), [], "a create was sent for what is being deleted");
+  }));

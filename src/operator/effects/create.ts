@@ -8,7 +8,7 @@ import { validateSpec } from "../../api/validate.ts";
 import { ProviderError } from "../../providers/port.ts";
 import { NotSentError } from "../gateway.ts";
 import type { Decision } from "../../statechart/decision.ts";
-import { ownFound, settledAt, specOf } from "../../statechart/facts.ts";
+import { isProvenNew, ownFound, settledAt, specOf } from "../../statechart/facts.ts";
 import { hasFinalizer, type Knowledge, type Learned } from "../../statechart/knowledge.ts";
 import { isOlder, learn } from "../../statechart/learn.ts";
 import { statusOf } from "../../statechart/status.ts";
@@ -32,7 +32,7 @@ const SLOW_MS = 1_000;
 /** Proves that no create can have been sent, or looks; then sends one. */
 export const create: EffectFunction = async (env, { knowledge, decision, latest }, signal) => {
   let { object } = knowledge;
-  if (!knowledge.provenNew) {
+  if (!isProvenNew(knowledge, env.clock.monotonic())) {
     const checked = await preflight(env, knowledge, signal);
     if (checked.stop !== undefined) return checked.stop;
     object = checked.object;
