@@ -238,7 +238,11 @@ export class SimulatedProcess {
     /** Remembers what the process was told. */
     const told = async (answer: Promise<ExternalDatabase>) => {
       const object = await answer;
-      this.#read.set(object.metadata.uid, object);
+      // A namesake that a read of another resource met is told to nobody.
+      const { uid } = object.metadata;
+      if ([...this.operator.supervisor.keepers].some((k) => k.object.metadata.uid === uid)) {
+        this.#read.set(uid, object);
+      }
       return object;
     };
     return {

@@ -27,6 +27,8 @@ export interface Subject {
     get(uid: string): ExternalDatabase | undefined;
     readonly size: number;
   };
+  /** Lists the cloud; `roundAt` is when the last whole list was sent, on its own monotonic clock. Not every subject has one. */
+  readonly observer?: { readonly roundAt: number };
 }
 
 /** Makes one over gated ports. */

@@ -41,7 +41,12 @@ import type { TopState } from "./vocabulary.ts";
 /** The next thing to do. A failed effect is not tried again before its time, and a rest first says what it is about. */
 export function decide(k: Knowledge, view: View): Decision {
   const lost = vanished(k);
-  if (lost !== undefined) return withoutResource(heedFailure(lost, view, plan(lost, view)), end(lost));
+  if (lost !== undefined) {
+    // What no longer carries its UID is not touched, and there is no resource left to say so on (S3).
+    const made = presentDatabase(lost);
+    if (made !== undefined && ownership(lost, made, view) !== "ours") return end(lost);
+    return withoutResource(heedFailure(lost, view, plan(lost, view)), end(lost));
+  }
   const next = withinLimits(k, plan(k, view));
   const planned = heedFailure(k, view, next);
   if (isEffect(planned.step) || planned.step === "end" || planned.quiet) return planned;

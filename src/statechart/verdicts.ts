@@ -68,7 +68,14 @@ export function missing(k: Knowledge): Verdict | undefined {
  * by a shorter period it would turn Unknown between any two lists (S5).
  */
 export function listedReadiness(k: Knowledge, view: View, otherwise: Verdict): Verdict {
-  return missing(k) ?? readiness(k, view, otherwise, Math.max(pollMs(k, view), view.pollMs));
+  return missing(k) ?? toldMissing(k) ??
+    readiness(k, view, otherwise, Math.max(pollMs(k, view), view.pollMs));
+}
+
+/** Until this process has read it, a database that was said to be missing stays so: a restart is no news (L4). */
+function toldMissing(k: Knowledge): Verdict | undefined {
+  const last = lastReady(k);
+  return k.observation === undefined && last?.reason === "ExternalMissing" ? last : undefined;
 }
 
 /** `Ready`: usable now; `otherwise` is said when the database is not. */

@@ -127,3 +127,20 @@ Deno.test("a resource that was taken for gone and is there is left alone", async
     assertEquals(world.cloud.ledger.effects({ kind: "delete" }), []);
   });
 });
+
+Deno.test("S3: nobody waits for a database whose resource vanished and whose tag is gone (found by simulation, seed 867)", () =>
+  inWorld({ latencyMs: 40 }, async (world) => {
+    const protect = { status: 503, code: "Unavailable", message: "Service unavailable" };
+    world.cloud.faults.add({ verbs: ["delete"], forMs: 60_000, fault: { answer: protect } });
+    const { process, recorded } = await vanishAfter(world, 30);
+    assertEquals(recorded, undefined);
+    await world.run(20_000);
+    const [made] = world.cloud.databases();
+    assert(made !== undefined && process.operator.supervisor.size === 1, "its deletion is tried");
+    const { "db.my.domain/uid": _uid, ...tags } = made.tags;
+    world.cloud.edit(made.id, { tags });
+    await world.run(600_000);
+    assertEquals(world.cloud.databases().map((d) => d.id), [made.id], "it was touched");
+    assertEquals(process.operator.supervisor.size, 0);
+    assert(world.lines.some((line) => line.message.startsWith("A resource vanished")), "it is told");
+  }));

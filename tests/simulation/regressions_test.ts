@@ -335,3 +335,27 @@ Deno.test("Seed 1897: a finalizer written minutes ago proves nothing: the resour
     await world.until("orders is gone", () => world.get("orders") === undefined, 8 * MINUTE);
     assertEquals(world.cloud.ledger.mutatingCalls(), [], "a create was sent for what is being deleted");
   }));
+
+Deno.test("Seed 855: a restart while nothing can be read does not take back that a paused resource's database is missing", () =>
+  inWorld({}, async (world) => {
+    const first = world.start({ pollIntervalMs: MINUTE });
+    world.cluster.create("default", "orders");
+    await world.available("orders");
+    world.cluster.edit("default", "orders", { paused: true });
+    await world.until("paused", () => world.condition("orders", "Synced") === "False/Paused");
+    world.cloud.remove(world.get("orders")?.status?.providerId ?? "");
+    const missing = () => world.condition("orders", "Ready") === "False/ExternalMissing";
+    await world.until("the absence is told", missing, 2 * MINUTE);
+    await world.run(1_000);
+    first.crash();
+    const before = world.cluster.writes.length;
+    world.cloud.faults.add({
+      verbs: ["list", "get"],
+      forMs: 5 * MINUTE,
+      fault: { answer: { status: 503, code: "Unavailable", message: "Service unavailable" } },
+    });
+    world.start({ pollIntervalMs: MINUTE });
+    await world.run(30 * MINUTE);
+    assertEquals(world.cluster.writes.length - before, 0, "a restart is no news");
+    assert(missing());
+  }));
