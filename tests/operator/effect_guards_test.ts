@@ -50,6 +50,8 @@ interface Answers {
   readonly unlooked?: ProviderError;
   /** What a mutation is answered with, where it is not refused. */
   readonly answer?: ExternalState;
+  /** How long a mutation waits once it is sent, in milliseconds. */
+  readonly slowMs?: number;
   readonly crd?: "established" | "terminating" | "unreadable";
   readonly view?: Partial<View>;
   /** What the actor has learned by the time the mutation is sent. */
@@ -63,10 +65,14 @@ async function run(effect: EffectFunction, knowledge: Knowledge, answers: Answer
   const { read = knowledge.object, database = db(), found = [], crd = "established" } = answers;
   let reads = 0;
   const answer = <T>(value: T) => Promise.resolve({ value, sentAt: NOW, answeredAt: NOW });
-  const mutation = (verb: string) => (...args: readonly unknown[]) => {
+  const clock = new ManualClock();
+  const mutation = (verb: string) => async (...args: readonly unknown[]) => {
     (args.at(-1) as () => void)();
     sent.push(verb);
-    return answers.refusal === undefined ? answer(answers.answer ?? db()) : Promise.reject(answers.refusal);
+    await clock.advance(answers.slowMs ?? 0);
+    return await (answers.refusal === undefined
+      ? answer(answers.answer ?? db())
+      : Promise.reject(answers.refusal));
   };
   const env = {
     cluster: {
@@ -89,7 +95,7 @@ async function run(effect: EffectFunction, knowledge: Knowledge, answers: Answer
       delete: mutation("delete"),
     },
     recorder: { record: () => {} },
-    clock: new ManualClock(),
+    clock,
     log: { log: () => {} },
     metrics: noMetrics,
     clusterId: () => "cluster-1",
@@ -144,6 +150,16 @@ Deno.test("rule 3: a create that is not the first asks cluster and cloud just be
     "a pause was heard of meanwhile": { latest: known(newer(paused)) },
     "a name was heard of meanwhile": { latest: known(newer({ spec: { providerId: "db-9" } })) },
   }));
+
+Deno.test("L4: a slow create does not say again what its own read shows to be said (found by simulation, seed 2309)", async () => {
+  const { patches } = await run(create, known(cr()), { slowMs: 2_000 });
+  const status = Object.fromEntries(
+    (patches[0] ?? []).flatMap((o) => o.op === "add" ? [[o.path.replace("/status/", ""), o.value]] : []),
+  );
+  assert(status.conditions !== undefined, "it is told that it is slow");
+  const again = await run(create, known(cr()), { slowMs: 2_000, read: newer({ status }) });
+  assertEquals([again.sent, again.patches], [["create"], []]);
+});
 
 Deno.test("rule 15: a lookup that is refused is none that found nothing (S6)", async () => {
   const unlooked = new ProviderError("unauthorised", "no");

@@ -37,10 +37,16 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
     if (checked.stop !== undefined) return checked.stop;
     object = checked.object;
   }
-  const slow = reportWhenSlow(env, latest, decision, signal);
+  const read = object;
+  // The actor's own copy may be older than what was read just now: it says what has been said already (L4).
+  const newest = (): Knowledge => {
+    const known = latest();
+    return isOlder(known.object, read) ? { ...known, object: read } : known;
+  };
+  const slow = reportWhenSlow(env, newest, decision, signal);
   /** What is known now, by the answer of the slow create's own report too: the watch may be later than that. */
   const heard = (): Knowledge => {
-    const known = latest();
+    const known = newest();
     const { written } = slow;
     return written !== undefined && isOlder(known.object, written) ? { ...known, object: written } : known;
   };
