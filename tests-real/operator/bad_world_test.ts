@@ -158,7 +158,7 @@ const CLOUDS: Readonly<
   "401 to all": {
     answer: () =>
       Response.json({ error: { code: "Unauthenticated", message: "Who are you" } }, { status: 401 }),
-    reason: "Unknown/ProviderUnavailable",
+    reason: "Unknown/Unauthorised",
     says: /^The provider cannot be used yet: .*Unauthenticated: Who are you$/,
   },
 };
