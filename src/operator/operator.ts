@@ -17,6 +17,7 @@ import { Reflector, type ReflectorOptions } from "../kube/reflector.ts";
 import type { DatabaseProvider } from "../providers/port.ts";
 import type { View } from "../statechart/view.ts";
 import { AbsenceLedger } from "./absences.ts";
+import { CrdWord } from "./crd_word.ts";
 import { AccountWatch } from "./account.ts";
 import { fencedCluster } from "./fenced_cluster.ts";
 import { operatorMachine, type OperatorWorld } from "./effects/mod.ts";
@@ -148,6 +149,7 @@ export class Operator {
       random,
       env: {
         cluster,
+        crd: new CrdWord(cluster, clock),
         gateway: this.gateway,
         recorder: deps.recorder,
         clock,

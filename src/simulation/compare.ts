@@ -159,7 +159,10 @@ function endOf({ store, cloud }: World, name: string, deeds: readonly string[]):
           : d.tags[TAG.crName] === name && d.tags[TAG.uid] !== undefined
       )
       .map((d) =>
-        `${d.engine} ${d.version}, ${d.sizeGb} GiB, ${d.state}${d.tags[TAG.retained] ? ", retained" : ""}`
+        // A deletion goes ahead of an edit: whether that was carried out before is a matter of timing.
+        !live && d.tags[TAG.retained] !== undefined
+          ? `${d.engine}, retained`
+          : `${d.engine} ${d.version}, ${d.sizeGb} GiB, ${d.state}`
       ),
     creates: [...creates].toSorted(([a], [b]) => a < b ? -1 : 1).map(([, n]) => n),
     modifies: mine.filter((e) => e.kind === "modify" && /"(sizeGb|version)"/.test(e.detail)).length,

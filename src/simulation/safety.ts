@@ -375,6 +375,8 @@ export class Safety {
     if (left === undefined || left.state === "Deleting" || this.wasTouched(left.id)) return;
     if (this.#excused("S6", uid, "looksNew", "restored")) return;
     if (this.#elsewhere("S6", left, before.status)) return;
+    const heir = left.tags[TAG.uid];
+    if (heir !== undefined && heir !== uid) return; // another resource adopted it meanwhile
     this.fail("S6", `${by} gave up ${lost} of ${name}, which is ${left.state}`);
   }
 

@@ -34,3 +34,25 @@ Deno.test("D8, rule 18: of two that find one database free at once, the second d
     const won = uids.indexOf(owner);
     assertEquals([synced[won], synced[1 - won]], ["True/Available", "False/Conflict"]);
   }));
+
+Deno.test("D8, rules 5 and 18: a database is not adopted while another's write of its tags may still take effect (found by simulation)", () =>
+  inWorld({ latencyMs: 50, effectBoundMs: 30_000 }, async (world) => {
+    world.start();
+    const { id } = world.cloud.insert();
+    world.cloud.configure({ lateEffects: 1 }); // the caller gives up, the tags are written later
+    world.cluster.create("default", "orders", { providerId: id });
+    await world.until(
+      "the write was lost",
+      () => world.cloud.ledger.calls({ verb: "modify" }).length > 0,
+      60_000,
+    );
+    await world.run(5_000);
+    world.cloud.configure({ lateEffects: 0 });
+    // As a cluster restored from a backup forgets it.
+    world.cluster.vanish("default", "orders");
+    const { uid } = world.cluster.create("default", "invoices", { providerId: id }).metadata;
+    await world.until("adopted", () => world.condition("invoices", "Synced") === "True/Available", 300_000);
+    await world.run(60_000);
+    assertEquals(world.cloud.get(id)?.tags[TAG.uid], uid);
+    assertEquals(world.condition("invoices", "Synced"), "True/Available");
+  }));

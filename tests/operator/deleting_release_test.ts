@@ -61,6 +61,22 @@ Deno.test("Rule 13: the CRD's deletion abandons what is being provisioned, chang
     for (const d of world.cloud.databases()) assertEquals(d.tags[TAG.retained], d.tags[TAG.uid], d.name);
   }));
 
+Deno.test("Rule 13: a deletion that waits for its turn at a slow cloud is not sent once the CRD is being deleted (found by simulation)", () =>
+  inWorld({ latencyMs: 20 }, async (world) => {
+    world.start({ concurrency: 1 });
+    const names = ["a", "b", "c", "d"];
+    for (const name of names) world.cluster.create("default", name);
+    for (const name of names) await world.available(name);
+    world.cloud.configure({ latencyMs: 20_000 });
+    for (const name of names) world.cluster.delete("default", name);
+    await world.run(2_000); // all were found to be deletable, and wait
+    world.cluster.crd = "terminating";
+    const mark = world.cloud.ledger.mark();
+    await world.until("all are gone", () => world.cluster.all().length === 0, 1_200_000);
+    assertEquals(world.cloud.ledger.calls({ verb: "delete", since: mark }), []);
+    assertEquals(world.cloud.databases().length, 4);
+  }));
+
 Deno.test("Rule 13: while the CRD cannot be read a deletion waits, then goes on", () =>
   inDeletion({}, async (world) => {
     world.start();

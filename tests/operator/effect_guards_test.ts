@@ -8,6 +8,7 @@ import type { ExternalDatabase } from "../../src/api/schema.ts";
 import { noMetrics } from "../../src/core/metrics.ts";
 import { seededRandom } from "../../src/core/random.ts";
 import { type JsonPatchOperation, KubeError } from "../../src/kube/port.ts";
+import { CrdWord } from "../../src/operator/crd_word.ts";
 import { adopt } from "../../src/operator/effects/adopt.ts";
 import { create } from "../../src/operator/effects/create.ts";
 import type { EffectEnv, EffectFunction } from "../../src/operator/effects/env.ts";
@@ -74,11 +75,12 @@ async function run(effect: EffectFunction, knowledge: Knowledge, answers: Answer
       ? answer(answers.answer ?? db())
       : Promise.reject(answers.refusal));
   };
+  const crdState = () =>
+    crd === "unreadable" ? Promise.reject(new KubeError("network", "no answer")) : Promise.resolve(crd);
   const env = {
+    crd: new CrdWord({ crdState }, clock),
     cluster: {
       get: () => Promise.resolve(read),
-      crdState: () =>
-        crd === "unreadable" ? Promise.reject(new KubeError("network", "no answer")) : Promise.resolve(crd),
       patchStatus: (_: unknown, operations: readonly JsonPatchOperation[]) => {
         patches.push(operations);
         return Promise.resolve(read);

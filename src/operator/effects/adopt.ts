@@ -34,31 +34,53 @@ export const adopt: EffectFunction = async (env, { knowledge, latest }, signal) 
   ) {
     return { object };
   }
-  return await alone(env.gateway, id, object, () => takeOver(env, object, id, latest, signal));
+  return await alone(env, id, object, () => takeOver(env, object, id, latest, signal));
 };
 
-/** Databases whose adoption is under way. */
-const underWay = new WeakMap<ProviderGateway, Set<string>>();
+/** Databases whose adoption is under way: for which UID, and until when a write of its tags may still take effect. */
+const underWay = new WeakMap<ProviderGateway, Map<string, { readonly uid: string; until: number }>>();
 
-/** Of two that read one database as free the later would write over the tags of the first, after that had read them again. */
+function adoptionsOf({ gateway, clock }: EffectEnv) {
+  const adoptions = underWay.get(gateway) ?? new Map<string, { readonly uid: string; until: number }>();
+  underWay.set(gateway, adoptions);
+  for (const [id, { until }] of adoptions) if (until <= clock.monotonic()) adoptions.delete(id);
+  return adoptions;
+}
+
+/**
+ * Of two that read one database as free the later would write over the tags of the first, after that had read them
+ * again; and so would a write of tags that takes effect late (rule 5).
+ */
 async function alone<T>(
-  gateway: ProviderGateway,
+  env: EffectEnv,
   id: string,
   object: ExternalDatabase,
   work: () => Promise<T>,
 ): Promise<T> {
-  const ids = underWay.get(gateway) ?? new Set();
-  underWay.set(gateway, ids);
-  if (ids.has(id)) {
+  const adoptions = adoptionsOf(env);
+  const { uid } = object.metadata;
+  const earlier = adoptions.get(id);
+  if (earlier !== undefined && earlier.uid !== uid) {
     throw new StepError("busy", `The database ${quote(id)} is just being adopted by another resource`, {
       learned: { object },
     });
   }
-  ids.add(id);
+  const mine = { uid, until: Number.POSITIVE_INFINITY };
+  adoptions.set(id, mine);
+  const settled = () => {
+    if (earlier === undefined) adoptions.delete(id);
+    else adoptions.set(id, earlier); // its own write of before may still be on the way
+  };
   try {
-    return await work();
-  } finally {
-    ids.delete(id);
+    const result = await work();
+    settled();
+    return result;
+  } catch (error) {
+    if (error instanceof StepError && error.errorClass === "unknown") {
+      const { provider } = env.view(uid);
+      mine.until = env.clock.monotonic() + (provider?.effectBoundMs ?? 0);
+    } else settled();
+    throw error;
   }
 }
 

@@ -16,12 +16,15 @@ import { clientToken, incarnationOf, specOf } from "../../statechart/facts.ts";
 import type { ExternalState, Knowledge, Learned, Lookup, Observation } from "../../statechart/knowledge.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import type { View } from "../../statechart/view.ts";
+import type { CrdWord } from "../crd_word.ts";
 import { type Answer, NotSentError, type ProviderGateway } from "../gateway.ts";
 import type { Lane } from "../scheduler.ts";
 
 /** Everything that effects reach beyond their actor. */
 export interface EffectEnv {
   readonly cluster: Cluster;
+  /** What is known of the operator's own CRD (rule 13). */
+  readonly crd: CrdWord;
   readonly gateway: ProviderGateway;
   readonly recorder: EventRecorder;
   readonly clock: Clock;

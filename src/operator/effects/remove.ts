@@ -8,6 +8,7 @@ import type { ExternalDatabase } from "../../api/schema.ts";
 import { ProviderError } from "../../providers/port.ts";
 import { quote } from "../../statechart/drift.ts";
 import { everAvailable, ownership, policiesOf, specOf } from "../../statechart/facts.ts";
+import type { EffectInput } from "../../statechart/context.ts";
 import type { Learned, Observation } from "../../statechart/knowledge.ts";
 import { learn } from "../../statechart/learn.ts";
 import { vanished } from "../../statechart/vanished.ts";
@@ -25,7 +26,8 @@ import { emit } from "./announce.ts";
 import { absent } from "./reads.ts";
 
 /** Deletes one database of a CR that is being deleted (rules 9 and 13). */
-export const remove: EffectFunction = async (env, { knowledge, decision, latest }, signal) => {
+export const remove: EffectFunction = async (env, input, signal) => {
+  const { knowledge } = input;
   const lost = vanished(knowledge)?.object;
   const found = await readObject(env, knowledge.object, signal);
   if (found !== undefined && lost !== undefined) return { foundAlive: true };
@@ -36,6 +38,18 @@ export const remove: EffectFunction = async (env, { knowledge, decision, latest 
   if (!mayRemove(object)) return base;
   const crd = await crdState(env, signal);
   if (crd !== "established") return { ...base, crdTerminating: true }; // rule 13: abandoned, not deleted
+  return await env.crd.whileWaiting(() => removeOne(env, input, object, base, signal));
+};
+
+/** Reads the database and deletes it, if it is the CR's. */
+async function removeOne(
+  env: EffectEnv,
+  { knowledge, decision, latest }: EffectInput,
+  object: ExternalDatabase,
+  base: Learned,
+  signal: AbortSignal,
+): Promise<Learned> {
+  const lost = vanished(knowledge)?.object;
   const recordedId = object.status?.providerId;
   const id = decision.database?.id ?? recordedId;
   if (id === undefined) throw new StepError("bug", "There is no database to delete");
@@ -73,8 +87,10 @@ export const remove: EffectFunction = async (env, { knowledge, decision, latest 
   return await send(env, object, id, seen, signal, () => {
     const now = vanished(latest()) ?? latest();
     if (now.gone || !mayRemove(now.object)) throw new SupersededError("The deletion is no longer wanted");
+    // Turns at a slow cloud can be minutes away, and `kubectl delete crd` may come before them (rule 13).
+    if (!env.crd.isEstablished) throw new SupersededError("The CRD may be going");
   });
-};
+}
 
 /** Whether policy, pause and abandonment let the database go. */
 function mayRemove(object: ExternalDatabase): boolean {
@@ -133,7 +149,7 @@ async function send(
 
 async function crdState(env: EffectEnv, signal: AbortSignal) {
   try {
-    return await env.cluster.crdState({ signal });
+    return await env.crd.read(signal);
   } catch (error) {
     throw stepError(error); // unreadable means wait (rule 13)
   }

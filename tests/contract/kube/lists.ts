@@ -109,6 +109,8 @@ export const listTests: ContractTests = {
     await fill(s);
     const before = (await s.quiet("GET", s.widgets)).body.metadata.resourceVersion;
     await s.quiet("DELETE", `${s.widgets}/l1`);
+    // What a list of any version is served from learns of it a moment later.
+    await s.until(`${s.widgets}?resourceVersion=0`, ({ body }) => body.items.length === 4);
     const list = (step: string, query: string) =>
       s.call(step, "GET", `${s.widgets}?${query}`, { pick: names });
     await list("any", "resourceVersion=0");

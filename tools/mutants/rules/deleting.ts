@@ -26,6 +26,9 @@ export const DELETING: readonly RuleMutant[] = [
     "remove",
     'crd !== "established"',
     "false",
+    {
+      and: [{ file: remove, in: "removeOne", find: "!env.crd.isEstablished", replace: "false" }],
+    },
   ),
   mutant(
     "rule 13",
@@ -35,6 +38,18 @@ export const DELETING: readonly RuleMutant[] = [
     "crdState",
     "throw stepError(error);",
     'return "established";',
+    {
+      and: [{ file: remove, in: "removeOne", find: "!env.crd.isEstablished", replace: "false" }],
+    },
+  ),
+  mutant(
+    "rule 13",
+    "CRD asked long ago",
+    "a delete that waited for its turn is sent on what the CRD was when it began to wait",
+    remove,
+    "removeOne",
+    "!env.crd.isEstablished",
+    "false",
   ),
   mutant(
     "rule 13",
@@ -238,7 +253,16 @@ export const DELETING: readonly RuleMutant[] = [
     "two CRs may adopt one database at the same time",
     adopt,
     "alone",
-    "ids.has(id)",
+    "earlier !== undefined && earlier.uid !== uid",
+    "false",
+  ),
+  mutant(
+    "rule 18",
+    "late tags forgotten",
+    "a database is adopted while another's write of its tags may still take effect",
+    adopt,
+    "alone",
+    'error instanceof StepError && error.errorClass === "unknown"',
     "false",
   ),
   mutant(

@@ -216,7 +216,7 @@ export const DESIGN: readonly RuleMutant[] = [
     {
       and: [{
         file: "operator/effects/remove.ts",
-        in: "remove",
+        in: "removeOne",
         find: 'database.state !== "Available" && database.state !== "Failed"',
         replace: "false",
       }],

@@ -92,7 +92,7 @@ export const OBSERVING: readonly RuleMutant[] = [
     "no read before a delete",
     "a delete is decided on what the cache holds",
     remove,
-    "remove",
+    "removeOne",
     'await readById(env, id, "urgent", signal)',
     'knowledge.observation?.kind === "present" && knowledge.observation.database.id === id ' +
       '? knowledge.observation : await readById(env, id, "urgent", signal)',
@@ -102,7 +102,7 @@ export const OBSERVING: readonly RuleMutant[] = [
     "stranger deleted",
     "a delete does not look at the UID tag",
     remove,
-    "remove",
+    "removeOne",
     'ownership(knowledge, database, view) !== "ours"',
     "false",
     {
