@@ -359,3 +359,29 @@ Deno.test("Seed 855: a restart while nothing can be read does not take back that
     assertEquals(world.cluster.writes.length - before, 0, "a restart is no news");
     assert(missing());
   }));
+
+Deno.test("Seed 24240: a create that waits in the queue is not sent once its resource's finalizer was stripped: that is put back first", () =>
+  inWorld({ latencyMs: 100 }, async (world) => {
+    world.start({ pollIntervalMs: 10 * MINUTE });
+    await world.run(1_000);
+    const throttled = {
+      status: 429,
+      code: "Throttled",
+      message: "Too many requests",
+      retryAfterSeconds: 120,
+    };
+    world.cloud.faults.refuse("info", throttled, 1);
+    await world.until("throttled", () => world.cloud.ledger.calls({ verb: "info" }).length > 1, 2 * MINUTE);
+    await world.run(1_000); // it was answered
+    world.cluster.create("default", "orders");
+    await world.until("the finalizer", () => world.get("orders")?.metadata.finalizers !== undefined, 2_000);
+    await world.run(15_000);
+    assertEquals(world.cloud.ledger.mutatingCalls(), [], "the create waits");
+    world.cluster.meta("default", "orders", { finalizers: [] });
+    const { ledger } = world.cloud;
+    const sent = () => ledger.calls({ verb: "create" }).length > 0;
+    await world.until("the create is sent", sent, 5 * MINUTE, 10);
+    assertEquals(world.get("orders")?.metadata.finalizers?.length, 1, "sent without our finalizer");
+    await world.available("orders");
+    assertEquals(world.cloud.databases().length, 1);
+  }));

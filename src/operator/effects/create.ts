@@ -24,7 +24,7 @@ import {
   stillWanted,
   SupersededError,
 } from "./env.ts";
-import { writeStatus } from "./writes.ts";
+import { accountOf, writeStatus } from "./writes.ts";
 
 /** A create that is queued or unanswered for this long, in milliseconds, is worth a status write (design.md). */
 const SLOW_MS = 1_000;
@@ -57,8 +57,9 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
       signal,
       () => {
         stillWanted(heard, "create")();
-        // Named meanwhile: it is to be adopted, and a second one would be too many (S1).
-        if (specOf(heard().object).providerId !== undefined) {
+        // Named meanwhile: it is to be adopted, and a second one would be too many (S1). Stripped of our finalizer while
+        // the create was queued: that is put back first (rule 1, S4).
+        if (specOf(heard().object).providerId !== undefined || !hasFinalizer(heard().object)) {
           throw new SupersededError("The create is no longer wanted");
         }
       },
@@ -67,6 +68,10 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
       object: await slow.end(),
       observation: present(answer),
       create: { outcome: "answered", at: answer.answeredAt },
+      // Gone while it was made: nothing will be recorded, and an absence counts under this account alone (S2, A2).
+      account: latest().gone
+        ? await accountOf(env, latest(), answer.value, signal).catch(() => undefined)
+        : undefined,
     };
   } catch (error) {
     const written = await slow.end();
