@@ -12,6 +12,7 @@ import type { Clock, TimerId } from "../core/clock.ts";
 import { equal } from "../core/equal.ts";
 import type { Random } from "../core/random.ts";
 import type { DatabaseInput, World } from "../statechart/context.ts";
+import { mustReport } from "../statechart/decide.ts";
 import type { DatabaseEvent } from "../statechart/events.ts";
 import { specOf } from "../statechart/facts.ts";
 import { hasFinalizer } from "../statechart/knowledge.ts";
@@ -186,7 +187,8 @@ export class Keeper {
     const pending = Object.values(k.failures).some((f) => f.until > now) || k.unreadable !== undefined ||
       k.duplicates.length > 0 ||
       k.modifyUnknownSince !== undefined || decision.synced.status !== "True" ||
-      decision.ready.status !== "True" || ownTimer;
+      decision.ready.status !== "True" || ownTimer ||
+      mustReport(k, decision); // a write that failed waits for the rest, which is longer than its back-off
     if (pending || k.observation === undefined) return false;
     const { bornHere, unknownSince, observation, mutatedAt, lastReadAt } = k;
     this.#object = this.newest;

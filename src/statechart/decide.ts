@@ -176,7 +176,7 @@ function heedFailure(k: Knowledge, view: View, planned: Decision): Decision {
 }
 
 /** Whether a rest has something new to say. A write that changed nothing of what it was to change is never repeated. */
-function mustReport(k: Knowledge, rest: Decision): boolean {
+export function mustReport(k: Knowledge, rest: Decision): boolean {
   const change = statusChange(k.object.status, statusOf(k, rest));
   if (change === "") return false;
   return k.reported === undefined || k.reported.resourceVersion !== k.object.metadata.resourceVersion ||

@@ -144,6 +144,8 @@ export interface Learned {
   readonly gone?: true | undefined;
   /** Only the watch or a list says that it is gone. */
   readonly goneHeard?: true | undefined;
+  /** The account that the database was seen in, where nothing could be recorded of it. */
+  readonly account?: string | undefined;
   /** A CR that was taken for gone was read after all: what this process believed of its life is not sure. */
   readonly foundAlive?: true | undefined;
   readonly finalizerWrittenOnNew?: true | undefined;

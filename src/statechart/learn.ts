@@ -49,6 +49,7 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
     next.goneRead = false;
     if (facts.object !== undefined) next.gone = false;
   }
+  next.account ??= facts.account;
   const written = facts.finalizerWritten ? facts.object?.metadata.resourceVersion : undefined;
   if (written !== undefined && written === next.finalizerSeen?.resourceVersion) {
     // The first finalizer that was seen is the one that we wrote, under the resourceVersion of what we knew.

@@ -7,6 +7,7 @@ import { assert, assertEquals } from "@std/assert";
 import { ANNOTATION, FINALIZER } from "../../src/api/constants.ts";
 import type { ExternalDatabaseSpec } from "../../src/api/schema.ts";
 import type { Keeper } from "../../src/operator/keeper.ts";
+import { KubeError } from "../../src/kube/port.ts";
 import type { Operator } from "../../src/operator/operator.ts";
 import { REFUSALS } from "../../src/providers/simulated/faults.ts";
 import { inWorld, type World } from "../support/world.ts";
@@ -157,6 +158,29 @@ for (const [what, make] of Object.entries(RESTLESS)) {
       }
     }));
 }
+
+Deno.test("rule 24, L1: one whose status could not be written does not sleep before it is, also when its next try is overdue (found by simulation, seed 26666)", () =>
+  inWorld({}, async (world) => {
+    const { operator } = world.start();
+    await inStep(world);
+    const refuse = () => {
+      throw new KubeError("unavailable", "service unavailable", { status: 503 });
+    };
+    world.cluster.fault = ({ verb, phase }) =>
+      verb === "patchStatus" && phase === "before" ? refuse() : undefined;
+    world.cloud.edit(databaseOf(world, "orders").id, { endpoint: "other:5432" });
+    await world.until(
+      "a write that failed",
+      () => world.lines.some((l) => l.message === "Failed: report"),
+      2 * PERIOD,
+    );
+    for (let n = 0; n < 1_200; n++) {
+      await world.run(100);
+      assert(!keeperOf(operator, "orders").hibernate(0), `asleep after ${n * 100} ms`);
+    }
+    world.cluster.fault = () => {};
+    await world.until("it is said", () => world.get("orders")?.status?.endpoint === "other:5432", MINUTE);
+  }));
 
 Deno.test("rule 24: it sleeps, wakes and sleeps again, a hundred times, and forgets nothing", () =>
   inWorld({}, async (world) => {

@@ -144,3 +144,17 @@ Deno.test("S3: nobody waits for a database whose resource vanished and whose tag
     assertEquals(process.operator.supervisor.size, 0);
     assert(world.lines.some((line) => line.message.startsWith("A resource vanished")), "it is told");
   }));
+
+Deno.test("S2, A2: other credentials for a minute do not make one that vanished forget its database (found by simulation, seed 28093)", () =>
+  inWorld({ latencyMs: 40, readLagMs: 0, provisionMs: 60_000 }, async (world) => {
+    const { process, recorded } = await vanishAfter(world, 30);
+    assertEquals(recorded, undefined);
+    await world.run(8_000);
+    const { account } = world.cloud.settings;
+    world.cloud.configure({ account: "another" });
+    await world.run(65_000);
+    assertEquals(process.operator.supervisor.size, 1, "it waits for its account");
+    world.cloud.configure({ account });
+    await world.run(240_000);
+    assertEquals([world.cloud.databases(), process.operator.supervisor.size], [[], 0]);
+  }));

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { TAG } from "../../api/constants.ts";
 import { addFinalizer, patchStatus, removeFinalizer, type StatusChange } from "../../kube/patches.ts";
 import type { JsonPatchOperation } from "../../kube/port.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
@@ -14,6 +15,7 @@ import {
   isNew,
   type Knowledge,
   type Learned,
+  type Observation,
 } from "../../statechart/knowledge.ts";
 import { lossesInARow } from "../../statechart/losses.ts";
 import { recordedStatus } from "../../statechart/recorded.ts";
@@ -65,6 +67,8 @@ export const record: EffectFunction = async (env, { decision, latest }, signal) 
   const { database } = decision;
   if (database === undefined) throw new StepError("bug", "There is no database to record");
   const account = await accountOf(env, latest(), database, signal);
+  const back = await standsStill(env, latest(), database, signal);
+  if (back !== undefined) return { observation: back };
   const k = latest();
   const view = env.view(k.object.metadata.uid);
   const provider = view.provider && { ...view.provider, account };
@@ -89,6 +93,8 @@ export const record: EffectFunction = async (env, { decision, latest }, signal) 
   }
   return {
     ...facts,
+    // Where the resource is gone its status cannot keep it, and an absence counts under this account alone (S4, A2).
+    account,
     // A lookup's word is an observation too; what was read or answered later stays.
     observation: k.observation?.kind === "present" && k.observation.database.id === database.id
       ? undefined
@@ -98,10 +104,27 @@ export const record: EffectFunction = async (env, { decision, latest }, signal) 
 };
 
 /**
+ * What a read shows of the recorded database that another is to stand in for, where it is there after all: the account
+ * may have been another for a moment between two of its words, with a copy that carries the same UID (S6, A2).
+ */
+async function standsStill(
+  env: EffectEnv,
+  { object }: Knowledge,
+  other: ExternalState,
+  signal: AbortSignal,
+): Promise<Observation | undefined> {
+  const id = object.status?.providerId;
+  if (id === undefined || id === other.id) return undefined;
+  const seen = await readById(env, id, "create", signal);
+  const own = seen.kind === "present" && seen.database.tags[TAG.uid] === object.metadata.uid;
+  return own && seen.database.state !== "Deleting" ? seen : undefined;
+}
+
+/**
  * The account that a database was seen in: the one that names itself after that (rule 6, A2). Where it is not the one
  * that was last heard of, the credentials changed meanwhile, and a read by id says on which side of that it was.
  */
-async function accountOf(
+export async function accountOf(
   env: EffectEnv,
   k: Knowledge,
   database: ExternalState,
