@@ -8,7 +8,14 @@ import type { ExternalDatabase, ObjectKey } from "../api/schema.ts";
 import type { Logger } from "../core/log.ts";
 import { noMetrics } from "../core/metrics.ts";
 import type { LeasePort } from "../kube/lease_port.ts";
-import type { Cluster, EventRecord, RequestOptions, WatchEvent } from "../kube/port.ts";
+import {
+  type Cluster,
+  type EventRecord,
+  type JsonPatchOperation,
+  KubeError,
+  type RequestOptions,
+  type WatchEvent,
+} from "../kube/port.ts";
 import type { Transition } from "../operator/keeper.ts";
 import { createOperator, type OperatorDeps } from "../operator/operator.ts";
 import { Tenure } from "../operator/tenure.ts";
@@ -78,6 +85,9 @@ export interface ProcessOptions {
 /** How long one call to the cloud may take, in milliseconds: the flag's default. */
 const CALL_TIMEOUT_MS = 30_000;
 
+/** What a write leaves open whose answer did not come. */
+const UNANSWERED: ReadonlySet<string> = new Set(["server", "unavailable", "network", "timeout"]);
+
 function never<T>(): Promise<T> {
   return new Promise(() => {});
 }
@@ -96,6 +106,8 @@ export class SimulatedProcess {
   #dead = false;
   #spared = false;
   readonly #read = new Map<string, ExternalDatabase>();
+  /** UIDs whose id was sent to be recorded by a write that was not answered: it may have landed, or not. */
+  readonly unsure = new Set<string>();
 
   constructor(options: ProcessOptions) {
     this.#o = options;
@@ -233,6 +245,14 @@ export class SimulatedProcess {
     };
   }
 
+  #unanswered(operations: readonly JsonPatchOperation[], error: unknown): never {
+    const uid = operations.find((o) => o.op === "test" && o.path === "/metadata/uid");
+    const records = operations.some((o) => o.op === "add" && o.path === "/status/providerId");
+    const open = error instanceof KubeError && UNANSWERED.has(error.kind);
+    if (open && records && uid?.op === "test") this.unsure.add(String(uid.value));
+    throw error;
+  }
+
   #cluster(inner: Cluster): Cluster {
     const call = this.#call.bind(this);
     /** Remembers what the process was told. */
@@ -254,7 +274,10 @@ export class SimulatedProcess {
       patchStatus: (key, operations, o) =>
         told(call(
           `kube patchStatus ${key.name} ${brief(operations)}`,
-          () => inner.patchStatus(key, operations, o),
+          () =>
+            inner.patchStatus(key, operations, o).catch((error: unknown) =>
+              this.#unanswered(operations, error)
+            ),
         )),
       crdState: (o) => call("kube crdState", () => inner.crdState(o)),
       clusterId: (o) => call("kube clusterId", () => inner.clusterId(o)),

@@ -102,6 +102,8 @@ export interface Knowledge {
   readonly released: boolean;
   /** The removal of our finalizer was sent and not answered. */
   readonly releaseAsked: boolean;
+  /** The write of a first id was sent and not answered: the CR may have named its database (S2). */
+  readonly recordAsked?: boolean | undefined;
   /** The account that the CR last named: a wiped status does not make it unknown (S4, A4). */
   readonly account?: string | undefined;
   /** Why adoption or ownership is refused. */
@@ -174,6 +176,7 @@ export interface Learned {
   readonly retained?: true | undefined;
   readonly released?: true | undefined;
   readonly releaseAsked?: true | undefined;
+  readonly recordAsked?: true | undefined;
   readonly conflict?: string | null | undefined;
   readonly duplicates?: readonly string[] | undefined;
   readonly reported?: { readonly text: string; readonly resourceVersion: string } | undefined;

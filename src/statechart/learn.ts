@@ -114,6 +114,7 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   if (facts.retained) next.retained = true;
   if (facts.released) next.released = true;
   if (facts.releaseAsked) next.releaseAsked = true;
+  if (facts.recordAsked) next.recordAsked = true;
   if (facts.conflict !== undefined) next.conflict = facts.conflict ?? undefined;
   if (facts.reported !== undefined) next.reported = facts.reported;
   if (facts.unlistedAt !== undefined) next.unlistedAt = facts.unlistedAt;

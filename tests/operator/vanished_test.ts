@@ -3,6 +3,7 @@
  * written while a DELETE was under way (tests-real/operator/short_lives_test.ts shows it).
  */
 import { assert, assertEquals } from "@std/assert";
+import { KubeError } from "../../src/kube/port.ts";
 import { CLOUDS } from "../support/lives.ts";
 import { inWorld, type World } from "../support/world.ts";
 
@@ -58,6 +59,26 @@ Deno.test("S2: one whose id was recorded, or that is to be retained, is reported
     });
   }
 });
+
+Deno.test("S2: one whose id may have been recorded by a write that was not answered is reported and not deleted (seed 29213)", () =>
+  inWorld({ latencyMs: 40, readLagMs: 0 }, async (world) => {
+    let records = 0;
+    world.cluster.fault = ({ verb, phase }) => {
+      if (verb !== "patchStatus" || phase !== "before") return;
+      records++;
+      // As if a restored cluster had forgotten it: the process cannot tell whether it was there.
+      world.cluster.vanish("default", "orders");
+      throw new KubeError("network", "the connection was closed");
+    };
+    world.cluster.latencyMs = 10;
+    const process = world.start({ pollIntervalMs: 30_000 });
+    await world.run(1_000);
+    world.cluster.create("default", "orders");
+    await world.until("the record is sent", () => records === 1, 5_000, 1);
+    await world.run(180_000);
+    assertEquals(world.cloud.ledger.effects({ kind: "delete" }), []);
+    assertEquals([process.operator.orphans.orphans.length, process.operator.supervisor.size], [1, 0]);
+  }));
 
 Deno.test("S2: one that is being provisioned is deleted once the cloud takes a delete, over refusals and outages", async () => {
   await inWorld({ latencyMs: 40, readLagMs: 0, provisionMs: 60_000 }, async (world) => {

@@ -73,7 +73,7 @@ export const record: EffectFunction = async (env, { decision, latest }, signal) 
   const view = env.view(k.object.metadata.uid);
   const provider = view.provider && { ...view.provider, account };
   const { status } = recordedStatus(k, database, { ...view, provider });
-  const facts = await writeStatus(env, k.object, status, signal);
+  const facts = await writeStatus(env, k.object, status, signal).catch(unansweredRecord);
   if (facts.object !== undefined) {
     const adopted = isAdopted(k.object, database.id);
     const instead = k.object.status?.providerId;
@@ -216,6 +216,18 @@ export const release: EffectFunction = async (env, { decision, latest, knowledge
 
 /** What a write leaves open whose answer did not come (port.ts). */
 const UNANSWERED: ReadonlySet<string | undefined> = new Set(["server", "unavailable", "network", "timeout"]);
+
+/** The id may have been recorded: what anybody may have been told of is not deleted behind a CR that vanishes (S2). */
+function unansweredRecord(error: unknown): never {
+  if (!(error instanceof StepError) || !UNANSWERED.has(error.code)) throw error;
+  const { message, errorClass, code, retryAfterMs, learned } = error;
+  throw new StepError(errorClass, message, {
+    code,
+    retryAfterMs,
+    learned: { ...learned, recordAsked: true },
+    cause: error,
+  });
+}
 
 /** The release may have landed: then it is ours, and what it leaves behind must be named as such (rule 16). */
 async function unansweredRelease(
