@@ -90,6 +90,9 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
   const strikes = new Strikes(() => world, coverage);
   const ends = new Ends();
   let calls = 0;
+  // After a restore without a raised version stale lists, too, go back: for each CR that they show as it was (L4).
+  let wasRestored = false;
+  const wentBack = new Set<string>();
   const observer: WorldObserver = {
     say: (who, line) => {
       if (who === "fate" && line.startsWith("refused: ")) ends.refused();
@@ -122,6 +125,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
       }
       // Rule 22: the read that proves an orphan was answered in this very moment.
       const uid = String(fields?.["uid"]);
+      if (wasRestored && message.startsWith(WENT_BACK)) wentBack.add(uid);
       const alive = message.startsWith(ORPHAN) && world.store.byUid(uid) !== undefined;
       if (alive && safety?.isTainted(uid, "restored") === false) {
         fail("rule 22", `${fields?.["providerId"]} is called an orphan though ${fields?.["name"]} lives`);
@@ -149,7 +153,10 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
       ends.died();
       trace.add(world.time, p.name, `dies: ${why}`);
     },
-    restored: (uids) => uids.forEach((uid) => safety?.taint(uid, "restored")),
+    restored: (uids) => {
+      wasRestored = true;
+      uids.forEach((uid) => safety?.taint(uid, "restored"));
+    },
     duplicated: (uid) => safety?.taint(uid, "duplicated"),
     accountSwitched: () => safety?.accountSwitched(),
   };
@@ -160,7 +167,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     world,
     fail,
     (id) => judged.wasTouched(id, 2 * plan.pollMs),
-    (uid) => judged.isTainted(uid, "restored"),
+    (uid) => judged.isTainted(uid, "restored") || wentBack.has(uid),
   );
   world.store.listen((c) => {
     strikes.changed(c.before, c.object);
@@ -223,6 +230,8 @@ function describe({ metadata, status }: ExternalDatabase): string {
   return `: ${words.filter((w) => w).join(", ")}`;
 }
 
+/** What is logged of a resource that a list shows as it was. */
+const WENT_BACK = "A resource went back in time";
 /** What is logged of an orphan. */
 const ORPHAN = "A database has no resource any more";
 /** Log lines that only a defect writes. */
