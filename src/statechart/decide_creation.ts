@@ -38,6 +38,10 @@ export function decideCreation(k: Knowledge, view: View): Decision {
   const dying = own[0];
   if (dying !== undefined) return afterDying(k, view, dying);
   if (named !== undefined) return adoptOnceSettled(k, view, named);
+  const account = view.provider?.account;
+  if (k.unknownUnder !== undefined && account !== undefined && account !== k.unknownUnder) {
+    return underAnother(k.unknownUnder, account);
+  }
   if (k.createExists !== undefined) return afterExists(k, view, k.createExists);
   // Rule 5, with tokens too: one need be remembered no longer than the effect bound after its last use, and the second
   // create may itself take that long, so that it meets neither the token nor, given any lag, a list that shows the first.
@@ -48,6 +52,18 @@ export function decideCreation(k: Knowledge, view: View): Decision {
     ? unknown("Pending", "Looking for a database that an earlier create may still bring")
     : failureVerdict(failed); // L4: why it is not there yet
   return lookUpUntil(k, view, settled, verdict);
+}
+
+/** What a create of unknown outcome brought is in the account that it was sent to: another's lookups say nothing (A2). */
+function underAnother(under: string, account: string): Decision {
+  const verdict = no(
+    "Conflict",
+    `The credentials belong to account ${
+      quote(account)
+    }, but an earlier create may have brought a database in ` +
+      `${quote(under)}; nothing is created until they agree, or the resource is made anew`,
+  );
+  return { state: "Pending", step: "wait", waitMs: 30_000, ready: verdict, synced: verdict };
 }
 
 function adopt(id: string): Decision {

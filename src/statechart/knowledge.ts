@@ -72,6 +72,8 @@ export interface Knowledge {
   readonly finalizerSeen?: { readonly at: number; readonly resourceVersion: string } | undefined;
   /** End of the last create of unknown outcome in this process (rule 5), monotonic milliseconds. */
   readonly unknownSince?: number | undefined;
+  /** The account that was last heard of when that create ended: only its lookups tell what came of it (rule 5, A2). */
+  readonly unknownUnder?: string | undefined;
   /** Tags of an adoption were sent and no create since: every earlier create was resolved before that (rule 18). */
   readonly adopting?: boolean | undefined;
   /** A create was answered with "exists": the code (rule 4). */
@@ -162,6 +164,8 @@ export interface Learned {
     readonly outcome: "answered" | "refused" | "unknown" | "exists";
     readonly at: number;
     readonly code?: string | undefined;
+    /** The account that was last heard of then. */
+    readonly under?: string | undefined;
   } | undefined;
   /** An adoption's tags were, or may have been, written on a database whose id is not recorded yet (rule 18). */
   readonly tagged?: { readonly at: number } | undefined;

@@ -70,6 +70,7 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
     if (facts.create.outcome !== "refused") next.mayExist = true;
     if (facts.create.outcome === "unknown" || facts.create.outcome === "exists") {
       next.unknownSince = facts.create.at;
+      next.unknownUnder ??= facts.create.under;
     }
   }
   // As after a create of unknown outcome: only a lookup past the settle window can tell that nothing is ours.
@@ -196,6 +197,7 @@ function forgetDatabase(next: Draft, object: ExternalDatabase): void {
   next.observation = undefined;
   next.lookup = undefined;
   next.createExists = undefined;
+  next.unknownUnder = undefined;
   next.unlistedAt = undefined;
   next.polls = 0;
   next.repair = [];

@@ -385,3 +385,28 @@ Deno.test("Seed 24240: a create that waits in the queue is not sent once its res
     await world.available("orders");
     assertEquals(world.cloud.databases().length, 1);
   }));
+
+for (const heard of [true, false]) {
+  Deno.test(`Seed 27644: no lookup of another account's, ${heard ? "heard of" : "unheard of"}, tells what a create of unknown outcome brought`, () =>
+    inWorld({ clientTokens: false, readLagMs: 0, effectBoundMs: 2_000, provisionMs: 100 }, async (world) => {
+      world.start({ pollIntervalMs: 10 * MINUTE });
+      await world.run(1_000);
+      const { cloud, cluster } = world;
+      cloud.faults.loseAnswer("create");
+      const down = { answer: { status: 503, code: "Unavailable", message: "Service unavailable" } };
+      cloud.faults.add({ verbs: ["list"], forMs: 5_000, fault: down });
+      cluster.create("default", "orders");
+      await world.until("made", () => cloud.databases().length === 1);
+      await world.run(1_000);
+      const { account } = cloud.settings;
+      cloud.configure({ account: "another" });
+      if (!heard) cloud.faults.add({ verbs: ["info"], forMs: MINUTE, fault: down });
+      await world.run(heard ? 5 * MINUTE : MINUTE);
+      assertEquals(cloud.ledger.createEffects().length, 1, "a second one was made");
+      if (heard) assertEquals(world.condition("orders", "Synced"), "False/Conflict");
+      cloud.configure({ account });
+      await world.available("orders");
+      assertEquals(cloud.ledger.createEffects().length, 1);
+      world.assertSafe();
+    }));
+}

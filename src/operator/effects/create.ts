@@ -8,7 +8,8 @@ import { validateSpec } from "../../api/validate.ts";
 import { ProviderError } from "../../providers/port.ts";
 import { NotSentError } from "../gateway.ts";
 import type { Decision } from "../../statechart/decision.ts";
-import { isProvenNew, ownFound, settledAt, specOf } from "../../statechart/facts.ts";
+import { quote } from "../../statechart/drift.ts";
+import { isAccountConfirmed, isProvenNew, ownFound, settledAt, specOf } from "../../statechart/facts.ts";
 import { hasFinalizer, type Knowledge, type Learned } from "../../statechart/knowledge.ts";
 import { isOlder, learn } from "../../statechart/learn.ts";
 import { statusOf } from "../../statechart/status.ts";
@@ -76,18 +77,23 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
   } catch (error) {
     const written = await slow.end();
     if (error instanceof SupersededError) return { object: written };
-    throw refused(env, error, written);
+    throw refused(env, error, written, env.view(read.metadata.uid).provider?.account);
   }
 };
 
 /** How a failed create ended: what is not a definite refusal may have taken effect. */
-function refused(env: EffectEnv, error: unknown, object: ExternalDatabase | undefined): unknown {
+function refused(
+  env: EffectEnv,
+  error: unknown,
+  object: ExternalDatabase | undefined,
+  under: string | undefined,
+): unknown {
   const at = env.clock.monotonic();
   if (error instanceof NotSentError) return stepError(error, { object, create: { outcome: "refused", at } });
   if (!(error instanceof ProviderError)) {
     // Aborted at the very end: whoever comes next decides from what it finds.
     return new StepError("unknown", error instanceof Error ? error.message : String(error), {
-      learned: { object, create: { outcome: "unknown", at } },
+      learned: { object, create: { outcome: "unknown", at, under } },
       cause: error,
     });
   }
@@ -96,8 +102,11 @@ function refused(env: EffectEnv, error: unknown, object: ExternalDatabase | unde
     : error.errorClass === "exists"
     ? "exists"
     : "refused";
-  return stepError(error, { object, create: { outcome, at, code: error.code } });
+  return stepError(error, { object, create: { outcome, at, code: error.code, under } });
 }
+
+/** A word of the account that is younger than this, in milliseconds, is not asked for again before a lookup (A2). */
+const FRESH_WORD_MS = 1_000;
 
 type Preflight =
   | { readonly stop: Learned }
@@ -112,11 +121,27 @@ async function preflight(env: EffectEnv, known: Knowledge, signal: AbortSignal):
     !hasFinalizer(object) || metadata.deletionTimestamp !== undefined || !validateSpec(spec).ok ||
     spec.paused || spec.providerId !== undefined || status?.providerId !== undefined
   ) return { stop: { object } };
+  const { unknownUnder } = known;
+  if (unknownUnder !== undefined) await env.accountHeard(env.clock.monotonic() - FRESH_WORD_MS, signal);
   const lookup = await lookUp(env, metadata.uid, "create", signal);
+  if (unknownUnder !== undefined) await env.accountHeard(lookup.sentAt, signal);
   const view = env.view(metadata.uid);
   const k = learn(known, { object, lookup }, view.now);
   if (ownFound(k, view).length > 0) return { stop: { object, lookup } };
   if (lookup.sentAt < settledAt(k, view)) return { stop: { object, lookup } };
+  if (
+    unknownUnder !== undefined && !isAccountConfirmed({ ...k, account: unknownUnder }, view, lookup.sentAt)
+  ) {
+    const said = view.provider?.account;
+    if (said !== undefined && said !== unknownUnder) return { stop: { object, lookup } }; // decide says so
+    throw new StepError(
+      "retryable",
+      `Looking for what an earlier create brought: the provider's account is not sure to be ${
+        quote(unknownUnder)
+      }`,
+      { learned: { object, lookup } },
+    );
+  }
   return { object };
 }
 
