@@ -28,6 +28,7 @@ export class AccountWatch {
   #infoAt = Number.NEGATIVE_INFINITY;
   #since = Number.NEGATIVE_INFINITY;
   #words: readonly number[] = [];
+  #left: { readonly account: string | undefined; readonly sentAt: number } | undefined;
   #asking: Promise<boolean> | undefined;
   readonly #summons: Summons;
 
@@ -62,6 +63,11 @@ export class AccountWatch {
   /** Answer time of the first of the requests in a row that named this account; −Infinity where it never changed. */
   get since(): number {
     return this.#since;
+  }
+
+  /** The account that was named before this one, and when the last request that named it was sent. */
+  get left(): { readonly account: string | undefined; readonly sentAt: number } | undefined {
+    return this.#left;
   }
 
   /** Asks for a look soon: an absence counts only under an account that has said its name since (A2). */
@@ -114,7 +120,10 @@ export class AccountWatch {
       this.#info = info;
       const changed = before !== undefined && before.account !== info.account;
       const answeredAt = clock.monotonic();
-      if (changed) this.#since = answeredAt;
+      if (changed) {
+        this.#since = answeredAt;
+        this.#left = { account: before.account, sentAt: this.#infoAt };
+      }
       this.#words = changed ? [answeredAt] : [...this.#words.slice(1 - MAX_WORDS), answeredAt];
       this.#infoAt = sentAt;
       this.#error = this.#errorClass = undefined;

@@ -230,6 +230,7 @@ export class Operator {
       accountAt: this.account.infoAt,
       accountWords: this.account.words,
       accountSince: this.account.since,
+      accountLeft: this.account.left,
       providerError: this.account.error,
       providerErrorClass: this.account.errorClass,
       settleSince: this.#settleSince,

@@ -6,7 +6,14 @@
 import { TAG } from "../api/constants.ts";
 import type { Decision } from "./decision.ts";
 import { quote } from "./drift.ts";
-import { incarnationOf, isProvenNew, ownFound, settledAt, transitionalPollMs } from "./facts.ts";
+import {
+  incarnationOf,
+  isCreatedElsewhere,
+  isProvenNew,
+  ownFound,
+  settledAt,
+  transitionalPollMs,
+} from "./facts.ts";
 import type { ExternalState, Knowledge } from "./knowledge.ts";
 import { failureVerdict, no, unknown } from "./verdicts.ts";
 import type { View } from "./view.ts";
@@ -39,8 +46,8 @@ export function decideCreation(k: Knowledge, view: View): Decision {
   if (dying !== undefined) return afterDying(k, view, dying);
   if (named !== undefined) return adoptOnceSettled(k, view, named);
   const account = view.provider?.account;
-  if (k.unknownUnder !== undefined && account !== undefined && account !== k.unknownUnder) {
-    return underAnother(k.unknownUnder, account);
+  if (account !== undefined && isCreatedElsewhere(k, view)) {
+    return underAnother(k.unknownUnder ?? "", account);
   }
   if (k.createExists !== undefined) return afterExists(k, view, k.createExists);
   // Rule 5, with tokens too: one need be remembered no longer than the effect bound after its last use, and the second

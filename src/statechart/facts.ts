@@ -225,6 +225,17 @@ export function hasAccountSpoken(k: Knowledge, view: View, absentAt: number): bo
   return view.provider?.account === k.account && view.accountAt >= absentAt;
 }
 
+/**
+ * Whether a create of unknown outcome was surely sent to another account than the one that answers: what it brought is
+ * there (rule 5, A2). Sure is only an account that said its name again after that create.
+ */
+export function isCreatedElsewhere(k: Knowledge, view: View): boolean {
+  const { accountLeft: left, provider } = view;
+  return k.unknownUnder !== undefined && k.unknownSince !== undefined &&
+    provider?.account !== k.unknownUnder &&
+    left?.account === k.unknownUnder && left.sentAt >= k.unknownSince;
+}
+
 /** Whether the account that answers is not the one that holds the database (A2, rule 12). */
 export function accountDiffers(k: Knowledge, view: View): boolean {
   const stored = k.account;

@@ -23,6 +23,8 @@ export interface View {
   readonly accountWords: readonly number[];
   /** Answer time of the first of the requests in a row that named the account of now; −Infinity where it never changed. */
   readonly accountSince: number;
+  /** The account that was named before that of now, and when the last request that named it was sent. */
+  readonly accountLeft?: { readonly account: string | undefined; readonly sentAt: number } | undefined;
   /** Why `provider` is undefined, for people. */
   readonly providerError: string | undefined;
   /** The class of that error. */

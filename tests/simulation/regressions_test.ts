@@ -410,3 +410,18 @@ for (const heard of [true, false]) {
       world.assertSafe();
     }));
 }
+
+Deno.test("Seed 345137: a create of unknown outcome that was sent while the account went back unheard does not wait for the account heard of before", () =>
+  inWorld({ clientTokens: false, readLagMs: 0, effectBoundMs: 2_000, provisionMs: 100 }, async (world) => {
+    const { cloud, cluster } = world;
+    const { account } = cloud.settings;
+    cloud.configure({ account: "another" });
+    world.start({ pollIntervalMs: 10 * MINUTE });
+    await world.run(1_000);
+    cloud.configure({ account });
+    const down = { answer: { status: 503, code: "Unavailable", message: "Service unavailable" } };
+    cloud.faults.add({ verbs: ["create"], forMs: 1_000, fault: down });
+    cluster.create("default", "orders");
+    await world.available("orders");
+    assertEquals(cloud.databases().map((d) => d.account), [account]);
+  }));

@@ -9,7 +9,14 @@ import { ProviderError } from "../../providers/port.ts";
 import { NotSentError } from "../gateway.ts";
 import type { Decision } from "../../statechart/decision.ts";
 import { quote } from "../../statechart/drift.ts";
-import { isAccountConfirmed, isProvenNew, ownFound, settledAt, specOf } from "../../statechart/facts.ts";
+import {
+  isAccountConfirmed,
+  isCreatedElsewhere,
+  isProvenNew,
+  ownFound,
+  settledAt,
+  specOf,
+} from "../../statechart/facts.ts";
 import { hasFinalizer, type Knowledge, type Learned } from "../../statechart/knowledge.ts";
 import { isOlder, learn } from "../../statechart/learn.ts";
 import { statusOf } from "../../statechart/status.ts";
@@ -102,6 +109,7 @@ function refused(
     : error.errorClass === "exists"
     ? "exists"
     : "refused";
+  if (outcome === "unknown") env.requestAccount(); // which account took it must be sure
   return stepError(error, { object, create: { outcome, at, code: error.code, under } });
 }
 
@@ -133,7 +141,9 @@ async function preflight(env: EffectEnv, known: Knowledge, signal: AbortSignal):
     unknownUnder !== undefined && !isAccountConfirmed({ ...k, account: unknownUnder }, view, lookup.sentAt)
   ) {
     const said = view.provider?.account;
-    if (said !== undefined && said !== unknownUnder) return { stop: { object, lookup } }; // decide says so
+    if (isCreatedElsewhere(k, view)) return { stop: { object, lookup } }; // decide says so
+    // Which account took the create nobody can tell where another was heard of first after it.
+    if (said !== undefined && said !== unknownUnder) return { object };
     throw new StepError(
       "retryable",
       `Looking for what an earlier create brought: the provider's account is not sure to be ${
