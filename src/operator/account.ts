@@ -30,6 +30,8 @@ export class AccountWatch {
   #words: readonly number[] = [];
   #left: { readonly account: string | undefined; readonly sentAt: number } | undefined;
   #asking: Promise<boolean> | undefined;
+  /** What ends a request that many wait for: not the end of the one who began it. */
+  #running: AbortSignal | undefined;
   readonly #summons: Summons;
 
   constructor(
@@ -77,12 +79,12 @@ export class AccountWatch {
 
   /**
    * Resolves once the account has said its name in answer to a request of `since` (monotonic milliseconds) or later, or
-   * did not answer. Many that wait share a request.
+   * did not answer, or the signal aborted. Many that wait share a request, which goes on when one of them leaves.
    */
   async heard(since: number, signal: AbortSignal): Promise<void> {
     while (this.#infoAt < since && !signal.aborted) {
-      this.#asking ??= this.refresh(signal).finally(() => this.#asking = undefined);
-      if (!(await this.#asking)) return;
+      this.#asking ??= this.refresh(this.#running ?? signal).finally(() => this.#asking = undefined);
+      if (!(await unlessAborted(this.#asking, signal))) return;
     }
   }
 
@@ -99,6 +101,7 @@ export class AccountWatch {
   /** Asks until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { random } = this.options;
+    this.#running = signal;
     let failures = 0;
     while (!signal.aborted) {
       this.#summons.answer();
@@ -150,4 +153,13 @@ export class AccountWatch {
       return false;
     }
   }
+}
+
+/** What `answer` resolves with; false as soon as the signal aborts. */
+function unlessAborted(answer: Promise<boolean>, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const onAbort = () => resolve(false);
+    signal.addEventListener("abort", onAbort, { once: true });
+    answer.then(resolve).finally(() => signal.removeEventListener("abort", onAbort));
+  });
 }

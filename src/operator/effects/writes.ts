@@ -7,6 +7,7 @@ import { TAG } from "../../api/constants.ts";
 import { addFinalizer, patchStatus, removeFinalizer, type StatusChange } from "../../kube/patches.ts";
 import type { JsonPatchOperation } from "../../kube/port.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
+import { DeadlineError, withDeadline } from "../../core/wait.ts";
 import { quote } from "../../statechart/drift.ts";
 import { incarnationOf, isAdopted, isRemovalAsked, MAX_INT32 } from "../../statechart/facts.ts";
 import {
@@ -121,6 +122,12 @@ async function standsStill(
 }
 
 /**
+ * How long the account is waited for before an id is recorded, in milliseconds: one that is throttled may be paused for
+ * minutes, and an id that no status holds is lost with the process (rule 6).
+ */
+const ACCOUNT_PATIENCE_MS = 10_000;
+
+/**
  * The account that a database was seen in: the one that names itself after that (rule 6, A2). Where it is not the one
  * that was last heard of, the credentials changed meanwhile, and a read by id says on which side of that it was.
  */
@@ -135,7 +142,12 @@ export async function accountOf(
   const { observation, lookup } = k;
   const read = observation?.kind === "present" && observation.database.id === database.id;
   const seenAt = (read ? observation.sentAt : lookup?.sentAt) ?? env.clock.monotonic();
-  await env.accountHeard(seenAt, signal);
+  await withDeadline(
+    { clock: env.clock, ms: ACCOUNT_PATIENCE_MS, action: "Reading the provider's account", signal },
+    (inner) => env.accountHeard(seenAt, inner),
+  ).catch((error: unknown) => {
+    if (!(error instanceof DeadlineError)) throw error;
+  });
   const view = env.view(uid);
   const now = view.provider?.account;
   if (now === before && view.accountSince < seenAt) return now;
