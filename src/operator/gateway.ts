@@ -48,8 +48,10 @@ export interface GatewayOptions {
   readonly onThrottled?: (error: ProviderError) => void;
 }
 
-/** Pages of one lookup; a UID has one database, so more than a few pages is a server that misbehaves. */
+/** Pages of one lookup that hold something; a UID has one database, so more than a few is a server that misbehaves. */
 const MAX_LOOKUP_PAGES = 50;
+/** All pages of one lookup: a cloud that filters what it reads, page by page, answers a large account with empty ones. */
+const MAX_EMPTY_PAGES = 10_000;
 
 /** Calls a provider. Rejects with {@linkcode ProviderError}, the signal's reason, or what `beforeSend` throws. */
 export class ProviderGateway {
@@ -103,18 +105,19 @@ export class ProviderGateway {
     const found: Database[] = [];
     let sentAt: number | undefined;
     let pageToken: string | undefined;
-    for (let n = 0; n < MAX_LOOKUP_PAGES; n++) {
+    const seen = new Set<string>();
+    for (let held = 0; held < MAX_LOOKUP_PAGES && seen.size < MAX_EMPTY_PAGES;) {
       const { value, answeredAt, ...sent } = await this.page(tags, pageToken, lane, signal);
       refuseUnreadable(value);
       sentAt ??= sent.sentAt;
       found.push(...value.items);
+      if (value.items.length > 0) held++;
       pageToken = value.nextPageToken;
       if (pageToken === undefined) return { value: found, sentAt, answeredAt };
+      if (seen.has(pageToken)) throw new ProviderError("retryable", "The provider's list goes in a circle");
+      seen.add(pageToken);
     }
-    throw new ProviderError(
-      "retryable",
-      `The provider's list has more than ${MAX_LOOKUP_PAGES} pages for one UID`,
-    );
+    throw new ProviderError("retryable", "The provider's list has too many pages for one UID");
   }
 
   /** Sends a create; `wanted` is asked in the tick that sends it. */

@@ -8,8 +8,14 @@ import { type Cluster, KubeError } from "../../src/kube/port.ts";
 import { fencedCluster } from "../../src/operator/fenced_cluster.ts";
 import { NotSentError, ProviderGateway } from "../../src/operator/gateway.ts";
 import { Scheduler } from "../../src/operator/scheduler.ts";
-import { type CallOptions, type DatabaseProvider, ProviderError } from "../../src/providers/port.ts";
+import {
+  type CallOptions,
+  type DatabasePage,
+  type DatabaseProvider,
+  ProviderError,
+} from "../../src/providers/port.ts";
 import { ManualClock, settle } from "../support/manual_clock.ts";
+import { database } from "../support/provider_bench.ts";
 import { inWorld } from "../support/world.ts";
 
 const signal = new AbortController().signal;
@@ -108,3 +114,39 @@ Deno.test("design 7: a process that is asked to end sends nothing new", () =>
     await assertRejects(() => gateway.get("db-1", "poll", signal), NotSentError, "stopping");
     await ended;
   }));
+
+/** A gateway to lists that `page` answers by the number of the page; how many were asked for. */
+function listing(page: (n: number) => DatabasePage) {
+  const asked = { pages: 0 };
+  const clock = new ManualClock();
+  const gateway = new ProviderGateway({
+    provider: {
+      name: "test",
+      list: () => Promise.resolve(page(asked.pages++)),
+    } as unknown as DatabaseProvider,
+    ...{
+      scheduler: new Scheduler({ clock }),
+      clock,
+      metrics: noMetrics,
+      callTimeoutMs: 30_000,
+      fence: () => {},
+    },
+  });
+  return { lookUp: () => gateway.lookup({}, "create", signal), asked };
+}
+
+Deno.test("L2: a cloud that filters page by page answers with many empty ones: a lookup goes on to what the last holds", async () => {
+  const { lookUp } = listing((n) =>
+    n === 400 ? { items: [database("db-1", "u")] } : { items: [], nextPageToken: `${n}` }
+  );
+  assertEquals((await lookUp()).value.map((d) => d.id), ["db-1"]);
+});
+
+Deno.test("S6: a lookup whose pages go in a circle, or do not end, finds nothing out", async () => {
+  const circle = listing((n) => ({ items: [], nextPageToken: `${n % 3}` }));
+  await assertRejects(circle.lookUp, ProviderError, "circle");
+  assertEquals(circle.asked.pages, 4);
+  const endless = listing((n) => ({ items: [database(`db-${n}`, "u")], nextPageToken: `${n}` }));
+  await assertRejects(endless.lookUp, ProviderError, "too many");
+  assertEquals(endless.asked.pages, 50);
+});
