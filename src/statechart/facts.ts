@@ -145,8 +145,14 @@ export function ownFound(k: Knowledge, view: View): readonly ExternalState[] {
   return (k.lookup?.found ?? [])
     .filter((d) => ownership(k, d, view) === "ours" && !isBeingRemoved(k, d.id, view))
     .toSorted((a, b) =>
-      a.createdAt < b.createdAt ? -1 : a.createdAt > b.createdAt ? 1 : a.id < b.id ? -1 : 1
+      Date.parse(a.createdAt) - Date.parse(b.createdAt) || compare(a.createdAt, b.createdAt) ||
+      compare(a.id, b.id)
     );
+}
+
+/** By code units: of two times within a millisecond, in one form, the earlier comes first. */
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** For how long a finalizer's write proves that its CR is wanted as it was, in milliseconds: a watch may be silent. */

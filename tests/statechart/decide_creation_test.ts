@@ -65,6 +65,26 @@ table("creation", {
     is: "Creating/record",
     id: "db-1",
   },
+  "S1: of two the oldest, where the provider leaves fractions out that are zero": {
+    k: known(cr(), {
+      lookup: lookup([
+        db({ id: "db-2", createdAt: "2026-01-01T00:00:00.25Z" }),
+        db({ id: "db-3", createdAt: "2026-01-01T00:00:00Z" }),
+      ]),
+    }),
+    is: "Creating/record",
+    id: "db-3",
+  },
+  "S1: of two the oldest, where the provider tells times of several zones": {
+    k: known(cr(), {
+      lookup: lookup([
+        db({ id: "db-2", createdAt: "2026-01-01T00:30:00Z" }),
+        db({ id: "db-3", createdAt: "2026-01-01T02:00:00+02:00" }),
+      ]),
+    }),
+    is: "Creating/record",
+    id: "db-3",
+  },
   "S3: what carries another UID is not taken": {
     k: known(cr(), { lookup: lookup([db({ tags: tags({ [TAG.uid]: "someone" }) })]) }),
     v: { provider: TOKENLESS },
