@@ -12,6 +12,7 @@
  * @module
  */
 import type { ExternalDatabase } from "../api/schema.ts";
+import { equal } from "../core/equal.ts";
 import type { Logger } from "../core/log.ts";
 import { type Cluster, KubeError } from "./port.ts";
 import { isOlder } from "./reflector_store.ts";
@@ -125,10 +126,10 @@ export class ListAge {
 
 /** Whether two copies of one version say the same, as far as the operator reads them. */
 function sameContent(a: ExternalDatabase, b: ExternalDatabase): boolean {
-  return a === b || essence(a) === essence(b);
+  return a === b || equal(essence(a), essence(b));
 }
 
-function essence({ metadata, spec, status }: ExternalDatabase): string {
+function essence({ metadata, spec, status }: ExternalDatabase): readonly unknown[] {
   const { generation, deletionTimestamp, finalizers, annotations } = metadata;
-  return JSON.stringify([generation, deletionTimestamp, finalizers, annotations, spec, status]);
+  return [generation, deletionTimestamp, finalizers, annotations, spec, status];
 }

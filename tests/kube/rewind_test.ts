@@ -139,3 +139,12 @@ Deno.test("W8: only a source as new as what is held proves anything", () => {
   assert(isRewound(at("9"), at("10")));
   assert(!isRewound(at("11"), at("10")));
 });
+
+Deno.test("W8: one version that says the same with its members in another order proves nothing", () => {
+  const metadata = { name: "a", namespace: "default", uid: "u", generation: 1, resourceVersion: "10" };
+  const common = { apiVersion: "crd.my.domain/v1", kind: "ExternalDatabase", metadata };
+  const one = { ...common, spec: { engine: "postgres", version: "14", sizeGb: 1 } };
+  const other = { ...common, spec: { sizeGb: 1, version: "14", engine: "postgres" } };
+  assertEquals(standing(one, "10", other), "current");
+  assertEquals(standing({ ...one, spec: { ...one.spec, sizeGb: 2 } }, "10", other), "rewound");
+});
