@@ -70,7 +70,10 @@ const optionalText = (max: number) =>
 
 // Bounds are those of `status` in the schema of the resource: a longer value could not be recorded.
 const databaseBody = z.object({
-  id: z.string().min(1).max(253).refine((id) => printable(id, 253) === id, "has control characters"),
+  id: z.string().min(1).max(253).refine(
+    (id) => printable(id, 253) === id && id.isWellFormed(),
+    "has control characters",
+  ),
   name: z.string(),
   engine: z.string().min(1).max(253),
   version: z.string().min(1).max(253),

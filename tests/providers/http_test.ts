@@ -58,6 +58,13 @@ Deno.test("ids, tags and page tokens are percent-encoded, and the base path is k
   assertEquals(sent[0]?.init.redirect, "manual");
 });
 
+Deno.test("S1: an id that no status can hold as it is, half of a surrogate pair, is none: a create that answers it is unknown", async () => {
+  const { provider } = stage(() => Response.json({ ...DATABASE, id: "db-\ud83d" }));
+  const request = { name: "o", engine: "postgres", version: "14", sizeGb: 1, tags: {}, clientToken: "t" };
+  const error = await assertRejects(() => provider.create(request, CALL), ProviderError);
+  assertEquals(error.errorClass, "unknown");
+});
+
 Deno.test("F5: a token file is re-read after a 401, trimmed, and never quoted", async () => {
   let content = "old-secret-token\n";
   let reads = 0;
