@@ -39,6 +39,20 @@ Deno.test("rule 6: an id is recorded within seconds though the account does not 
     await recorded(world, "orders", 12_000);
   }));
 
+Deno.test("design 7: a process that ends records the answer of a create in flight though the account is paused", () =>
+  inWorld({ latencyMs: 500 }, async (world) => {
+    const process = world.start({ pollIntervalMs: 60_000 });
+    await world.run(10_000);
+    world.cloud.faults.add({ verbs: ["create"], times: 1, fault: { delayMs: 2_500 } });
+    world.cluster.create("default", "orders", {});
+    await world.run(1_000);
+    world.cloud.faults.refuse("list", { ...REFUSALS.throttled, retryAfterSeconds: 240 }, 1);
+    process.operator.observer.requestRound();
+    await world.run(1_000);
+    await process.stop();
+    await recorded(world, "orders", 0);
+  }));
+
 Deno.test("A2: many that wait for the account share one request, which goes on when the one who began it leaves", () =>
   onBench("account", async (bench) => {
     bench.run();
