@@ -110,7 +110,9 @@ function toDatabase({ endpoint, pending, state, ...rest }: z.output<typeof datab
   };
 }
 
-const pageBody = z.object({ items: z.array(z.unknown()), nextPageToken: optionalText(4096) });
+// A server written in Go says `null` for a slice that holds nothing. Items that are missing are no empty page (S6).
+const pageItems = z.array(z.unknown()).nullable().transform((v) => v ?? []);
+const pageBody = z.object({ items: pageItems, nextPageToken: optionalText(4096) });
 const tagsOf = z.object({ tags: z.record(z.string(), z.string()).nullish() });
 
 /**

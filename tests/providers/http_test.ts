@@ -58,6 +58,13 @@ Deno.test("ids, tags and page tokens are percent-encoded, and the base path is k
   assertEquals(sent[0]?.init.redirect, "manual");
 });
 
+Deno.test("S6: a page whose items are null is empty, one without items is no page", async () => {
+  const page = (body: unknown) => stage(() => Response.json(body)).provider.list({ ...CALL, tags: {} });
+  assertEquals((await page({ items: null, nextPageToken: null })).items, []);
+  const error = await assertRejects(() => page({ nextPageToken: null }), ProviderError);
+  assertEquals(error.errorClass, "retryable");
+});
+
 Deno.test("S1: an id that no status can hold as it is, half of a surrogate pair, is none: a create that answers it is unknown", async () => {
   const { provider } = stage(() => Response.json({ ...DATABASE, id: "db-\ud83d" }));
   const request = { name: "o", engine: "postgres", version: "14", sizeGb: 1, tags: {}, clientToken: "t" };
