@@ -18,12 +18,10 @@ export interface Excuse {
 export const EXCUSES: readonly Excuse[] = [
   {
     faults: [
-      "cloud absent",
       "cloud throttled",
       "cloud busy",
       "cloud exists",
       "cloud unauthorised",
-      "cloud unknown",
       "cloud rejected",
       "hidden by read lag",
     ],
@@ -75,9 +73,9 @@ export const RARE: readonly Rare[] = [
   { fault: "dies answered", states: ["Finalized"] },
   { fault: "stopped", states: ["Finalized"] },
   { fault: "lost its lease", states: ["Creating", "Drifted", "Deleting", "Finalized"] },
-  { fault: "cloud absent", states: ["Pending"] },
+  { fault: "cloud absent", states: ["Pending", "Finalized"] }, // an actor ends while its call is under way
   { fault: "cloud busy", states: ["Pending", "Creating", "Drifted"] },
-  { fault: "cloud unknown", states: ["Pending"] },
+  { fault: "cloud unknown", states: ["Pending", "Finalized"] },
   { fault: "cloud rejected", states: ["Pending", "Creating", "Drifted"] },
   { fault: "cloud stall", states: ["Finalized"] },
   { fault: "late effect", states: ["Available"] },
