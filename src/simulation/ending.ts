@@ -5,7 +5,7 @@
  * @module
  */
 import type { ExternalDatabase } from "../api/schema.ts";
-import { confirmAbsences, unsettled } from "./liveness.ts";
+import { confirmAbsences, countActors, unsettled } from "./liveness.ts";
 import type { Plan } from "./plan.ts";
 import type { SimulatedProcess } from "./process.ts";
 import type { Safety } from "./safety.ts";
@@ -150,8 +150,8 @@ export class Ending {
       this.over = true;
       return this.fail("L1", "no process works");
     }
-    const { size } = working.operator.supervisor;
-    if (size !== live) this.fail("L1", `${size} actors for ${live} resources`);
+    const actors = countActors(this.world);
+    if (actors !== live) this.fail("L1", `${actors} actors for ${live} resources`);
     if (working.clock.pending > 3 * live + 20) {
       this.fail("S5", `${working.clock.pending} timers for ${live} resources`);
     }

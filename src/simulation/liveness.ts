@@ -43,6 +43,20 @@ export function unsettled(world: World, safety: Safety): string[] {
   return problems;
 }
 
+function switches({ plan }: World): boolean {
+  return plan.actions.some((a) => a.do === "switchAccount");
+}
+
+/**
+ * Actors of the working process, without those of vanished CRs that wait for the account that a create of unknown
+ * outcome was sent to: nobody else can say what became of it (rule 5, A2).
+ */
+export function countActors(world: World): number {
+  const keepers = [...world.working?.operator.supervisor.keepers ?? []];
+  const waiting = keepers.filter((k) => world.store.byUid(k.object.metadata.uid) === undefined);
+  return keepers.length - (switches(world) ? waiting.length : 0);
+}
+
 /** Whether a database is to go with a CR that vanished while it was made: its maker still runs, and no CR named it (S2, C6). */
 function mustFollow(world: World, safety: Safety, uid: string, { state }: CloudRecord): boolean {
   const vanished = safety.vanished.get(uid);
@@ -73,7 +87,7 @@ function unheard(world: World): string[] {
     `${o.metadata.name}: version ${o.metadata.resourceVersion} was not heard of`
   );
   // One that vanished while its database was made is still cleaned up after, or waits for a person with it (S2).
-  const actors = world.working?.operator.supervisor.size ?? 0;
+  const actors = countActors(world);
   if (actors !== all.length) problems.push(`${actors} actors for ${all.length} resources`);
   if (reflector.size !== all.length) {
     problems.push(`${reflector.size} resources are known, not ${all.length}`);
@@ -117,6 +131,8 @@ function liveProblem(world: World, safety: Safety, object: ExternalDatabase): st
   }
   if (status.providerId === undefined) {
     if (spec.providerId !== undefined) return adoptionProblem(world, object);
+    // A create of unknown outcome was sent while the credentials were another's: a person must say (rule 5, A2).
+    if (switches(world) && words(object, "Synced").endsWith("/Conflict")) return undefined;
     return `has no database: ${words(object, "Synced")}`;
   }
   const record = world.cloud.get(status.providerId);
