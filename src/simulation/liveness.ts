@@ -52,9 +52,12 @@ function switches({ plan }: World): boolean {
  * outcome was sent to: nobody else can say what became of it (rule 5, A2).
  */
 export function countActors(world: World): number {
-  const keepers = [...world.working?.operator.supervisor.keepers ?? []];
-  const waiting = keepers.filter((k) => world.store.byUid(k.object.metadata.uid) === undefined);
-  return keepers.length - (switches(world) ? waiting.length : 0);
+  const { supervisor } = world.working?.operator ?? {};
+  if (supervisor === undefined) return 0;
+  const waiting = [...supervisor.keepers].filter((k) =>
+    world.store.byUid(k.object.metadata.uid) === undefined
+  );
+  return supervisor.size - (switches(world) ? waiting.length : 0);
 }
 
 /** Whether a database is to go with a CR that vanished while it was made: its maker still runs, and no CR named it (S2, C6). */
