@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
+import { seed } from "../fuzz/settings.ts";
 import { DeadlineError } from "../../src/core/wait.ts";
 import { ProviderError } from "../../src/providers/port.ts";
 import { Call } from "../../src/providers/postgres/call.ts";
@@ -11,6 +12,9 @@ import { parseServers } from "../../src/providers/postgres/servers_file.ts";
 import { identifier, literal } from "../../src/providers/postgres/statements.ts";
 import { satisfies, versionOf } from "../../src/providers/postgres/versions.ts";
 import { VirtualClock } from "./virtual_clock.ts";
+
+// The same values in every run, unless FUZZ_SEED asks for others.
+fc.configureGlobal({ seed: seed() });
 
 const text = fc.string({ unit: "binary", maxLength: 300 });
 
