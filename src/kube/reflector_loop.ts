@@ -9,12 +9,12 @@
  *
  * @module
  */
+import { isOlderVersion } from "../api/resource_version.ts";
 import { backoffMs } from "../core/backoff.ts";
 import { MAX_TIMER_MS } from "../core/clock.ts";
 import { sleep } from "../core/wait.ts";
 import { KubeError, type WatchEvent } from "./port.ts";
 import { type LoopOptions, reasonOf, SilentWatchError } from "./reflector_parts.ts";
-import { isOlder } from "./reflector_store.ts";
 import { type ReflectorList, ReflectorScope } from "./reflector_scope.ts";
 import { ListAge } from "./rewind.ts";
 
@@ -204,16 +204,18 @@ export class ReflectorLoop {
     if (event.type === "DELETED") {
       const known = this.#o.store.get(uid);
       if (known) {
-        this.#scope.gone(isOlder(resourceVersion, known.metadata.resourceVersion) ? known : event.object);
+        this.#scope.gone(
+          isOlderVersion(resourceVersion, known.metadata.resourceVersion) ? known : event.object,
+        );
       }
     } else this.#scope.take(event.object);
     this.#advance(resourceVersion);
   }
 
   #advance(resourceVersion: string): void {
-    if (this.#resourceVersion !== undefined && isOlder(resourceVersion, this.#resourceVersion)) return; // a replay
+    if (this.#resourceVersion !== undefined && isOlderVersion(resourceVersion, this.#resourceVersion)) return; // a replay
     this.#resourceVersion = resourceVersion;
-    if (!isOlder(resourceVersion, this.#newest)) this.#newest = resourceVersion;
+    if (!isOlderVersion(resourceVersion, this.#newest)) this.#newest = resourceVersion;
   }
 
   #relist(): void {

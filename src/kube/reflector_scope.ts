@@ -4,10 +4,10 @@
  *
  * @module
  */
+import { isOlderVersion, newerOf } from "../api/resource_version.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import type { LoopOptions } from "./reflector_parts.ts";
-import { isRewound, newerOf, readAgain, standing } from "./rewind.ts";
-import { isOlder } from "./reflector_store.ts";
+import { isRewound, readAgain, standing } from "./rewind.ts";
 
 /** The objects of one scope. */
 export class ReflectorScope {
@@ -64,7 +64,7 @@ export class ReflectorScope {
         for (const held of [...this.held()]) {
           if (seen.has(held.metadata.uid)) continue;
           // Newer than the list: made after it, or in a history that is no more.
-          if (!rewound && isOlder(listed, held.metadata.resourceVersion)) doubtful.push(held);
+          if (!rewound && isOlderVersion(listed, held.metadata.resourceVersion)) doubtful.push(held);
           else this.gone(held);
         }
         for (const held of doubtful) await this.#ask(held, signal);

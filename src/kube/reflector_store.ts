@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isOlderVersion } from "../api/resource_version.ts";
 import type { ExternalDatabase, ObjectKey } from "../api/schema.ts";
 
 /** What an arriving object means. */
@@ -45,7 +46,7 @@ export class ReflectorStore {
     const known = this.#objects.get(uid);
     if (!force && known?.metadata.resourceVersion === resourceVersion) return { kind: "same" };
     const holder = known ?? this.find(object.metadata);
-    if (holder && !force && isOlder(resourceVersion, holder.metadata.resourceVersion)) {
+    if (holder && !force && isOlderVersion(resourceVersion, holder.metadata.resourceVersion)) {
       return { kind: "stale" };
     }
     const replaced = known ? undefined : holder;
@@ -63,12 +64,6 @@ export class ReflectorStore {
     if (this.#uids.get(nameOf(known.metadata)) === uid) this.#uids.delete(nameOf(known.metadata));
     return known;
   }
-}
-
-/** Whether resourceVersion `a` is older than `b`: only where both are decimal; else nothing is known and it is not. */
-export function isOlder(a: string, b: string): boolean {
-  if (!/^\d+$/.test(a) || !/^\d+$/.test(b)) return false;
-  return BigInt(a) < BigInt(b);
 }
 
 function nameOf(key: ObjectKey): string {

@@ -11,11 +11,11 @@
  *
  * @module
  */
+import { isOlderVersion } from "../api/resource_version.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import { equal } from "../core/equal.ts";
 import type { Logger } from "../core/log.ts";
 import { type Cluster, KubeError } from "./port.ts";
-import { isOlder } from "./reflector_store.ts";
 
 /** What an arriving copy is to what is held of its UID. */
 export type Standing =
@@ -32,23 +32,14 @@ export function standing(copy: ExternalDatabase, asOf: string, held: ExternalDat
   const { resourceVersion } = copy.metadata;
   const known = held.metadata.resourceVersion;
   if (resourceVersion === known) return sameContent(copy, held) ? "current" : "rewound";
-  if (!isOlder(resourceVersion, known)) return "current";
-  return isOlder(asOf, known) ? "doubtful" : "rewound";
+  if (!isOlderVersion(resourceVersion, known)) return "current";
+  return isOlderVersion(asOf, known) ? "doubtful" : "rewound";
 }
 
 /** Whether the answer of a quorum read or a write, sent when `held` was known, proves that the cluster went back. */
 export function isRewound(answer: ExternalDatabase, held: ExternalDatabase): boolean {
   return answer.metadata.uid === held.metadata.uid &&
     standing(answer, held.metadata.resourceVersion, held) === "rewound";
-}
-
-/** The newer of two copies. */
-export function newerOf(
-  a: ExternalDatabase | undefined,
-  b: ExternalDatabase | undefined,
-): ExternalDatabase | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  return isOlder(a.metadata.resourceVersion, b.metadata.resourceVersion) ? b : a;
 }
 
 /** A quorum read of what is held: the object of that UID as it is, or `undefined` when there is none any more. */
@@ -97,7 +88,7 @@ export class ListAge {
    * is known. Where nothing that is held can tell, it is refused for some time only.
    */
   async check(listed: string, seen: string, signal: AbortSignal): Promise<boolean> {
-    if (!isOlder(listed, seen)) return false;
+    if (!isOlderVersion(listed, seen)) return false;
     const { now, refuseMs, log } = this.options;
     const proof = await this.#ask(listed, signal);
     if (proof === undefined) this.#staleSince ??= now();
@@ -115,7 +106,7 @@ export class ListAge {
   async #ask(listed: string, signal: AbortSignal): Promise<"rewound" | "stale" | undefined> {
     let asked = 0;
     for (const held of this.options.held()) {
-      if (!isOlder(listed, held.metadata.resourceVersion)) continue;
+      if (!isOlderVersion(listed, held.metadata.resourceVersion)) continue;
       const found = await readAgain(this.options.cluster, held, signal);
       if (found !== undefined) return isRewound(found, held) ? "rewound" : "stale";
       if (++asked >= ASKED) break;

@@ -6,6 +6,7 @@
  */
 import { type ActorRefFrom, createActor, type InspectionEvent, type SnapshotFrom } from "xstate";
 import { ANNOTATION } from "../api/constants.ts";
+import { isOlder, isOlderVersion, newerOf } from "../api/resource_version.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import { backoffMs } from "../core/backoff.ts";
 import type { Clock, TimerId } from "../core/clock.ts";
@@ -16,7 +17,6 @@ import { mustReport } from "../statechart/decide.ts";
 import type { DatabaseEvent } from "../statechart/events.ts";
 import { specOf } from "../statechart/facts.ts";
 import { hasFinalizer } from "../statechart/knowledge.ts";
-import { isOlder, isOlderVersion } from "../statechart/learn.ts";
 import type { DatabaseMachine } from "../statechart/machine.ts";
 import type { TopState } from "../statechart/vocabulary.ts";
 
@@ -91,8 +91,7 @@ export class Keeper {
   }
   /** The newest copy of the CR that the actor holds: its own writes may be newer than what a watch has told. */
   get newest(): ExternalDatabase {
-    const held = this.snapshot?.context?.knowledge.object;
-    return held !== undefined && isOlder(this.#object, held) ? held : this.#object;
+    return newerOf(this.#object, this.snapshot?.context?.knowledge.object);
   }
   /** The actor's snapshot, while one runs. */
   get snapshot(): DatabaseSnapshot | undefined {
@@ -279,8 +278,7 @@ export class Keeper {
     const { clock, random } = this.env;
     // One that crashes in its first step knows nothing yet.
     const context = actor.getSnapshot()?.context as Partial<DatabaseSnapshot["context"]> | undefined;
-    const known = context?.knowledge?.object;
-    if (known !== undefined && isOlder(this.#object, known)) this.#object = known;
+    this.#object = newerOf(this.#object, context?.knowledge?.object);
     this.#left = this.#unsure(); // a create may be under way, or its answer be lost with the actor
     this.#stopActor();
     if (clock.monotonic() - this.#startedAt > HEALTHY_MS) this.#crashes = 0;

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { newerOf } from "../api/resource_version.ts";
 import type { ExternalDatabase, ObjectKey } from "../api/schema.ts";
 import type { Logger } from "../core/log.ts";
 import { noMetrics } from "../core/metrics.ts";
@@ -22,7 +23,6 @@ import { Tenure } from "../operator/tenure.ts";
 import type { CallOptions, DatabaseProvider } from "../providers/port.ts";
 import type { SimulatedCloud } from "../providers/simulated/cloud.ts";
 import { createSimulatedProvider } from "../providers/simulated/provider.ts";
-import { isOlder } from "../statechart/learn.ts";
 import type { SimulatedKube } from "./kube_port.ts";
 import type { SimulatedLease } from "./lease.ts";
 import { ProcessClock } from "./process_clock.ts";
@@ -153,9 +153,8 @@ export class SimulatedProcess {
   }
   /** The newest copy of a CR that this process was told of, by the watch or by a read of its own. */
   known(uid: string): ExternalDatabase | undefined {
-    const read = this.#read.get(uid);
     const told = [...this.operator.supervisor.keepers].find((k) => k.object.metadata.uid === uid)?.object;
-    return read === undefined || (told !== undefined && isOlder(read, told)) ? told : read;
+    return newerOf(this.#read.get(uid), told);
   }
   /** It holds the lease, where there is one, and works. */
   get working(): boolean {

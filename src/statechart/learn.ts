@@ -4,6 +4,7 @@
  * @module
  */
 import { ANNOTATION, TAG } from "../api/constants.ts";
+import { isOlder, isOlderVersion } from "../api/resource_version.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import {
   type ExternalState,
@@ -22,17 +23,6 @@ type Draft = { -readonly [K in keyof Knowledge]: Knowledge[K] };
 
 /** Annotations whose change resets back-off (rules 12, 16, 18, 23). */
 const STIMULATING = Object.values(ANNOTATION);
-
-/** Whether `a` is older than `b`; versions that are not decimal are taken as newer (KEP-5504 makes them comparable). */
-export function isOlder(a: ExternalDatabase, b: ExternalDatabase): boolean {
-  return isOlderVersion(a.metadata.resourceVersion, b.metadata.resourceVersion);
-}
-
-/** Whether resourceVersion `x` is older than `y`. */
-export function isOlderVersion(x: string, y: string): boolean {
-  if (!/^\d+$/.test(x) || !/^\d+$/.test(y)) return false;
-  return x.length === y.length ? x < y : x.length < y.length;
-}
 
 /** Applies facts; `now` is the monotonic time in milliseconds. */
 export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { newerOf } from "../../api/resource_version.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
 import { validateSpec } from "../../api/validate.ts";
 import { ProviderError } from "../../providers/port.ts";
@@ -18,7 +19,7 @@ import {
   specOf,
 } from "../../statechart/facts.ts";
 import { hasFinalizer, type Knowledge, type Learned } from "../../statechart/knowledge.ts";
-import { isOlder, learn } from "../../statechart/learn.ts";
+import { learn } from "../../statechart/learn.ts";
 import { statusOf } from "../../statechart/status.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import {
@@ -47,17 +48,10 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
   }
   const read = object;
   // The actor's own copy may be older than what was read just now: it says what has been said already (L4).
-  const newest = (): Knowledge => {
-    const known = latest();
-    return isOlder(known.object, read) ? { ...known, object: read } : known;
-  };
+  const newest = () => withNewer(latest(), read);
   const slow = reportWhenSlow(env, newest, decision, signal);
   /** What is known now, by the answer of the slow create's own report too: the watch may be later than that. */
-  const heard = (): Knowledge => {
-    const known = newest();
-    const { written } = slow;
-    return written !== undefined && isOlder(known.object, written) ? { ...known, object: written } : known;
-  };
+  const heard = () => withNewer(newest(), slow.written);
   try {
     const answer = await env.gateway.create(
       createRequestOf(object, env.clusterId()),
@@ -87,6 +81,12 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
     throw refused(env, error, written, env.view(read.metadata.uid).provider?.account);
   }
 };
+
+/** What is known, by the newer of the actor's own copy of the resource and another. */
+function withNewer(known: Knowledge, other: ExternalDatabase | undefined): Knowledge {
+  const object = newerOf(known.object, other);
+  return object === known.object ? known : { ...known, object };
+}
 
 /** How a failed create ended: what is not a definite refusal may have taken effect. */
 function refused(

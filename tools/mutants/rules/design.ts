@@ -354,8 +354,8 @@ export const DESIGN: readonly RuleMutant[] = [
     "a list older than what is known is taken, and its word is the truth",
     "kube/rewind.ts",
     "ListAge.check",
-    "if (!isOlder(listed, seen)) return false;",
-    "return isOlder(listed, seen);",
+    "if (!isOlderVersion(listed, seen)) return false;",
+    "return isOlderVersion(listed, seen);",
   ),
   mutant(
     "design 10",
@@ -363,7 +363,7 @@ export const DESIGN: readonly RuleMutant[] = [
     "an object older than what is known is taken",
     store,
     "ReflectorStore.put",
-    "isOlder(resourceVersion, holder.metadata.resourceVersion)",
+    "isOlderVersion(resourceVersion, holder.metadata.resourceVersion)",
     "false",
   ),
   mutant(
@@ -409,7 +409,7 @@ export const DESIGN: readonly RuleMutant[] = [
     "a deletion that a watch tells is not passed on",
     loop,
     "ReflectorLoop.#event",
-    "this.#scope.gone(isOlder(resourceVersion, known.metadata.resourceVersion) ? known : event.object);",
+    "this.#scope.gone(isOlderVersion(resourceVersion, known.metadata.resourceVersion) ? known : event.object);",
     "",
   ),
   mutant(

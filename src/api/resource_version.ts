@@ -1,0 +1,33 @@
+/**
+ * Which of two copies of an object is the newer, by their resourceVersion.
+ *
+ * @module
+ */
+import type { ExternalDatabase } from "./schema.ts";
+
+const DECIMAL = /^\d+$/;
+
+/** Whether resourceVersion `x` is older than `y`: only where both are decimal (KEP-5504); else nothing is known and it is not. */
+export function isOlderVersion(x: string, y: string): boolean {
+  if (!DECIMAL.test(x) || !DECIMAL.test(y)) return false;
+  return x.length === y.length ? x < y : BigInt(x) < BigInt(y);
+}
+
+/** Whether `a` is an older copy than `b`. */
+export function isOlder(a: ExternalDatabase, b: ExternalDatabase): boolean {
+  return isOlderVersion(a.metadata.resourceVersion, b.metadata.resourceVersion);
+}
+
+/** The newer of two copies, the first where neither is; `undefined` is no copy. */
+export function newerOf(a: ExternalDatabase, b: ExternalDatabase | undefined): ExternalDatabase;
+export function newerOf(
+  a: ExternalDatabase | undefined,
+  b: ExternalDatabase | undefined,
+): ExternalDatabase | undefined;
+export function newerOf(
+  a: ExternalDatabase | undefined,
+  b: ExternalDatabase | undefined,
+): ExternalDatabase | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return isOlder(a, b) ? b : a;
+}
