@@ -8,6 +8,7 @@
  *
  * @module
  */
+import { type BackoffPolicy, growingMs } from "../core/backoff.ts";
 import type { Clock, TimerId } from "../core/clock.ts";
 
 /** Lanes, most urgent first. */
@@ -24,9 +25,8 @@ const PATIENCE = 10 - LANES.length;
 /** The share of its calls at once that a throttled account keeps is one in this many. */
 const WINDOW_CUT = 4;
 
-/** First and longest pause of an account that is throttled without a time, in milliseconds. */
-const PAUSE_FIRST_MS = 1_000;
-const PAUSE_CAP_MS = 60_000;
+/** First and longest pause of an account that is throttled without a time. */
+const PAUSE: BackoffPolicy = { baseMs: 1_000, capMs: 60_000 };
 
 /** The queue is full. */
 export class QueueFullError extends Error {
@@ -117,8 +117,7 @@ export class Scheduler {
       this.#window = Math.max(1, Math.floor(this.#window / WINDOW_CUT));
       this.#pauses++;
     }
-    const unnamed = Math.min(PAUSE_CAP_MS, PAUSE_FIRST_MS * 2 ** Math.min(this.#pauses - 1, 30));
-    this.#pausedUntil = Math.max(this.#pausedUntil, now + (ms ?? unnamed));
+    this.#pausedUntil = Math.max(this.#pausedUntil, now + (ms ?? growingMs(PAUSE, this.#pauses - 1)));
   }
 
   /** Runs `work` when its turn comes. Rejects with the signal's reason if that aborts first, with {@linkcode QueueFullError}, or as `work` does. */

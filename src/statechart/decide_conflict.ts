@@ -5,6 +5,7 @@
  * @module
  */
 import { TAG } from "../api/constants.ts";
+import { type BackoffPolicy, growingMs } from "../core/backoff.ts";
 import type { Decision } from "./decision.ts";
 import { quote } from "./drift.ts";
 import { ownership, ownFound, presentDatabase, specOf } from "./facts.ts";
@@ -12,8 +13,8 @@ import type { ExternalState, Knowledge } from "./knowledge.ts";
 import { no } from "./verdicts.ts";
 import type { View } from "./view.ts";
 
-/** First and longest wait between reads of a database that holds a deletion up, in milliseconds. */
-const REREAD_MS = { first: 30_000, cap: 300_000 } as const;
+/** First and longest wait between reads of a database that holds a deletion up. */
+const REREAD: BackoffPolicy = { baseMs: 30_000, capMs: 300_000 };
 
 /** The recorded database, where it was last seen without this CR's UID. */
 export function strayOf(k: Knowledge, view: View): ExternalState | undefined {
@@ -46,7 +47,7 @@ export function ownInstead(k: Knowledge, view: View): ExternalState | undefined 
 
 /** Wait after a read until the next, in milliseconds: it may be gone or have its tags back, and no list may say so. */
 export function strayRereadMs(k: Knowledge): number {
-  return Math.min(REREAD_MS.cap, REREAD_MS.first * 2 ** Math.max(0, (k.strayReads ?? 1) - 1));
+  return growingMs(REREAD, Math.max(0, (k.strayReads ?? 1) - 1));
 }
 
 /** Whose a database is that carries another UID: named to those of its own namespace alone (D8). */

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { type BackoffPolicy, growingMs } from "../core/backoff.ts";
 import type { Decision } from "./decision.ts";
 import { quote } from "./drift.ts";
 import {
@@ -20,9 +21,8 @@ import { ACCOUNT_WAIT_MS, type View } from "./view.ts";
 /** What a deletion says whatever it does next. */
 export type Said = Pick<Decision, "state" | "ready" | "synced">;
 
-/** First and longest wait before a delete that did not help is sent again, in milliseconds. */
-const FUTILE_FIRST_MS = 5_000;
-const FUTILE_CAP_MS = 600_000;
+/** First and longest wait before a delete that did not help is sent again. */
+const FUTILE: BackoffPolicy = { baseMs: 5_000, capMs: 600_000 };
 /** Accepted deletes without effect after which the status says so (as R6 for repairs). */
 const FUTILE_TOLD = 3;
 
@@ -92,7 +92,7 @@ function afterFutile(
   const tries = k.removalTries[database.id] ?? 0;
   const askedAt = k.removals[database.id];
   if (tries === 0 || askedAt === undefined) return undefined;
-  const waitMs = Math.min(FUTILE_CAP_MS, FUTILE_FIRST_MS * 2 ** Math.min(tries - 1, 20));
+  const waitMs = growingMs(FUTILE, tries - 1);
   if (view.now >= askedAt + waitMs) return undefined;
   const verdict = tries < FUTILE_TOLD ? said.synced : no(
     "DeleteFailed",

@@ -5,13 +5,12 @@
  * @module
  */
 import type { ExternalDatabaseStatus } from "../api/schema.ts";
+import { type BackoffPolicy, growingMs } from "../core/backoff.ts";
 import { type Knowledge, reconcileDue } from "./knowledge.ts";
 import type { View } from "./view.ts";
 
-/** Wait before the second in a row is created anew, in milliseconds; doubled for each that follows. */
-const FIRST_MS = 60_000;
-/** Longest wait, in milliseconds. */
-const CAP_MS = 900_000;
+/** Wait before the second in a row is created anew, doubled for each that follows, and the longest. */
+const WAIT: BackoffPolicy = { baseMs: 60_000, capMs: 900_000 };
 /** A loss that comes so long after the last one, in milliseconds, is the first of a new row. */
 const ROW_MS = 4 * 3_600_000;
 
@@ -26,7 +25,7 @@ export function recreationWaitMs(k: Knowledge, view: View): number {
   const { status, metadata } = k.object;
   const losses = lossesInARow(status, view.wallNow);
   if (losses === 0 || reconcileDue(k.object) || status?.observedGeneration !== metadata.generation) return 0;
-  const wait = Math.min(CAP_MS, FIRST_MS * 2 ** Math.min(losses - 1, 20));
+  const wait = growingMs(WAIT, losses - 1);
   const left = Date.parse(status?.lastLossTime ?? "") + wait - view.wallNow;
   // A loss that is long to come was written by a wall clock that was wrong: when it was nobody can say. One that is a
   // little ahead is waited for.

@@ -9,6 +9,7 @@
  * @module
  */
 import type { ExternalDatabase } from "../../api/schema.ts";
+import { growingMs } from "../../core/backoff.ts";
 import { sleep } from "../../core/wait.ts";
 import { keyText, Reconciler, type ReconcilerOptions } from "./reconciler.ts";
 
@@ -139,7 +140,7 @@ export class ArticleController {
     const { clock } = this.#o;
     const n = this.#failures.get(key) ?? 0;
     this.#failures.set(key, n + 1);
-    const ms = Math.max(Math.min(RETRY.capMs, RETRY.baseMs * 2 ** n), this.#reserve());
+    const ms = Math.max(growingMs(RETRY, n), this.#reserve());
     clock.setTimeout(() => this.#add(key), ms);
   }
 
