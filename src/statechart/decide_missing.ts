@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { lookAgain } from "./decide_account.ts";
 import type { Decision } from "./decision.ts";
 import { quote } from "./drift.ts";
 import {
@@ -52,9 +53,7 @@ export function decideMissing(k: Knowledge, view: View): Decision {
     if (isAccountConfirmed(k, view, lookup.sentAt)) {
       return { ...said, state: "Creating", step: "record", database: other };
     }
-    return hasAccountSpoken(k, view, lookup.sentAt)
-      ? { ...said, step: "confirm" }
-      : { ...said, step: "wait", waitMs: ACCOUNT_WAIT_MS };
+    return lookAgain(k, view, lookup.sentAt, said);
   }
   const settled = settledAt(k, view);
   if (lookup.sentAt < settled) {
@@ -78,9 +77,7 @@ export function decideMissing(k: Knowledge, view: View): Decision {
   // A2: credentials that were changed under us show as absence first; the account must have said its name since.
   if (!isAccountConfirmed(k, view, absentAt)) {
     // It has said its name, but not shortly before: the absence is looked for again between two answers.
-    return hasAccountSpoken(k, view, absentAt)
-      ? { ...said, step: "confirm" }
-      : { ...said, step: "wait", waitMs: ACCOUNT_WAIT_MS };
+    return lookAgain(k, view, absentAt, said);
   }
   const wait = recreationWaitMs(k, view);
   if (wait > 0) {

@@ -5,18 +5,13 @@
  * @module
  */
 import { type BackoffPolicy, growingMs } from "../core/backoff.ts";
+import { lookAgain } from "./decide_account.ts";
 import type { Decision } from "./decision.ts";
 import { quote } from "./drift.ts";
-import {
-  hasAccountSpoken,
-  isAccountConfirmed,
-  isRemovalAsked,
-  POLL_CAP_MS,
-  transitionalPollMs,
-} from "./facts.ts";
+import { isAccountConfirmed, isRemovalAsked, POLL_CAP_MS, transitionalPollMs } from "./facts.ts";
 import type { ExternalState, Knowledge } from "./knowledge.ts";
 import { no } from "./verdicts.ts";
-import { ACCOUNT_WAIT_MS, type View } from "./view.ts";
+import type { View } from "./view.ts";
 
 /** What a deletion says whatever it does next. */
 export type Said = Pick<Decision, "state" | "ready" | "synced">;
@@ -64,9 +59,8 @@ export function removeOne(
   }
   // A2: another account may hold a copy, UIDs and all; only a recorded id is surely none of its.
   if (!recorded && seenAt !== undefined && !isAccountConfirmed(k, view, seenAt)) {
-    return hasAccountSpoken(k, view, seenAt)
-      ? { ...said, step: k.object.status?.providerId === undefined ? "lookup" : "confirm" }
-      : { ...said, step: "wait", waitMs: ACCOUNT_WAIT_MS };
+    const look = k.object.status?.providerId === undefined ? "lookup" : "confirm";
+    return lookAgain(k, view, seenAt, said, look);
   }
   const futile = afterFutile(k, view, said, database, seenAt);
   if (futile !== undefined) return futile;

@@ -26,6 +26,7 @@ import {
   createRequestOf,
   type EffectEnv,
   type EffectFunction,
+  freshWord,
   lookUp,
   present,
   readObject,
@@ -113,9 +114,6 @@ function refused(
   return stepError(error, { object, create: { outcome, at, code: error.code, under } });
 }
 
-/** A word of the account that is younger than this, in milliseconds, is not asked for again before a lookup (A2). */
-const FRESH_WORD_MS = 1_000;
-
 type Preflight =
   | { readonly stop: Learned }
   | { readonly stop?: undefined; readonly object: ExternalDatabase };
@@ -130,7 +128,7 @@ async function preflight(env: EffectEnv, known: Knowledge, signal: AbortSignal):
     spec.paused || spec.providerId !== undefined || status?.providerId !== undefined
   ) return { stop: { object } };
   const { unknownUnder } = known;
-  if (unknownUnder !== undefined) await env.accountHeard(env.clock.monotonic() - FRESH_WORD_MS, signal);
+  if (unknownUnder !== undefined) await freshWord(env, signal);
   const lookup = await lookUp(env, metadata.uid, "create", signal);
   if (unknownUnder !== undefined) await env.accountHeard(lookup.sentAt, signal);
   const view = env.view(metadata.uid);

@@ -95,6 +95,14 @@ export function present(answer: Answer<Database>): Observation & { readonly kind
   return { kind: "present", database: answer.value, sentAt: answer.sentAt };
 }
 
+/** A word of the account that is younger than this, in milliseconds, is not asked for again before a read. */
+const FRESH_WORD_MS = 1_000;
+
+/** Waits for a word of the account that is fresh, so that what is read next lies between two of them (A2). */
+export async function freshWord(env: EffectEnv, signal: AbortSignal): Promise<void> {
+  await env.accountHeard(env.clock.monotonic() - FRESH_WORD_MS, signal);
+}
+
 /** Reads a database by id; absence is an observation, not an error. */
 export async function readById(
   env: EffectEnv,

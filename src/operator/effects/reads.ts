@@ -5,7 +5,7 @@
  */
 import { StepError } from "../../statechart/step_error.ts";
 import { isRemovalAsked } from "../../statechart/facts.ts";
-import { type EffectEnv, type EffectFunction, lookUp, readById } from "./env.ts";
+import { type EffectEnv, type EffectFunction, freshWord, lookUp, readById } from "./env.ts";
 import type { Lane } from "../scheduler.ts";
 import type { Knowledge } from "../../statechart/knowledge.ts";
 import { vanished } from "../../statechart/vanished.ts";
@@ -53,15 +53,12 @@ export const confirm: EffectFunction = async (env, input, signal) => {
   return { observation, lookup: await lookUp(env, knowledge.object.metadata.uid, lane, signal) };
 };
 
-/** A word of the account that is younger than this, in milliseconds, is not asked for again before a read. */
-const FRESH_WORD_MS = 1_000;
-
 /**
  * An absence that was seen already is looked for again between two words of the account (A2): the first is had here,
  * the second is asked for once it was seen.
  */
 async function accountBefore(env: EffectEnv, k: Knowledge, signal: AbortSignal): Promise<void> {
-  if (k.account !== undefined) await env.accountHeard(env.clock.monotonic() - FRESH_WORD_MS, signal);
+  if (k.account !== undefined) await freshWord(env, signal);
 }
 
 /** Counts an absence, that of a CR being deleted too (rule 12); what we deleted ourselves is none to be counted. */
