@@ -50,6 +50,12 @@ export class StepError extends Error {
     this.retryAfterMs = options.retryAfterMs;
     this.learned = options.learned ?? {};
   }
+
+  /** The same failure, with other facts that were learned on the way. */
+  knowing(learned: Learned): StepError {
+    const { code, retryAfterMs } = this;
+    return new StepError(this.errorClass, this.message, { code, retryAfterMs, learned, cause: this });
+  }
 }
 
 const SECOND = 1_000;

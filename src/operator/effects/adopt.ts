@@ -148,7 +148,7 @@ async function verify(
     observation = await readById(env, id, "create", signal);
   } catch (error) {
     if (!(error instanceof StepError)) throw error;
-    throw new StepError(error.errorClass, error.message, { ...error, learned, cause: error });
+    throw error.knowing(learned);
   }
   if (observation.kind === "absent") throw missing(id, learned);
   if (observation.database.tags[TAG.uid] !== object.metadata.uid) {

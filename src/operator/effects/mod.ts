@@ -81,11 +81,8 @@ async function measured(
       });
     }
     if (!(error instanceof StepError)) throw error;
-    const { errorClass, message, code, retryAfterMs, cause } = error;
     const learned = judged(env, input, error.learned);
-    throw learned === error.learned
-      ? error
-      : new StepError(errorClass, message, { code, retryAfterMs, learned, cause });
+    throw learned === error.learned ? error : error.knowing(learned);
   }
 }
 

@@ -232,13 +232,7 @@ const UNANSWERED: ReadonlySet<string | undefined> = new Set(["server", "unavaila
 /** The id may have been recorded: what anybody may have been told of is not deleted behind a CR that vanishes (S2). */
 function unansweredRecord(error: unknown): never {
   if (!(error instanceof StepError) || !UNANSWERED.has(error.code)) throw error;
-  const { message, errorClass, code, retryAfterMs, learned } = error;
-  throw new StepError(errorClass, message, {
-    code,
-    retryAfterMs,
-    learned: { ...learned, recordAsked: true },
-    cause: error,
-  });
+  throw error.knowing({ ...error.learned, recordAsked: true });
 }
 
 /** The release may have landed: then it is ours, and what it leaves behind must be named as such (rule 16). */
@@ -249,16 +243,13 @@ async function unansweredRelease(
   signal: AbortSignal,
 ): Promise<Learned> {
   if (!(error instanceof StepError) || !UNANSWERED.has(error.code)) throw error;
-  const { message, errorClass, code, retryAfterMs } = error;
-  const failed = (learned: Learned) =>
-    new StepError(errorClass, message, { code, retryAfterMs, learned, cause: error });
   let after: ExternalDatabase | undefined;
   try {
     after = await readObject(env, object, signal);
   } catch {
-    throw failed({ releaseAsked: true }); // the first failure says why; the next try asks again
+    throw error.knowing({ releaseAsked: true }); // the first failure says why; the next try asks again
   }
-  if (after !== undefined && hasFinalizer(after)) throw failed({ object: after });
+  if (after !== undefined && hasFinalizer(after)) throw error.knowing({ object: after });
   return after === undefined ? { gone: true } : { object: after };
 }
 
