@@ -18,7 +18,7 @@ import {
   type ProviderErrorClass,
   type ProviderInfo,
 } from "../providers/port.ts";
-import { refuseUnreadable } from "../providers/paging.ts";
+import { eachPage, refuseUnreadable } from "../providers/paging.ts";
 import { RETRY_AFTER_CAP_MS } from "../statechart/step_error.ts";
 import { type Lane, QueueFullError, type Scheduler } from "./scheduler.ts";
 
@@ -48,10 +48,11 @@ export interface GatewayOptions {
   readonly onThrottled?: (error: ProviderError) => void;
 }
 
-/** Pages of one lookup that hold something; a UID has one database, so more than a few is a server that misbehaves. */
+/**
+ * Pages of one lookup that hold something; a UID has one database, so more than a few is a server that misbehaves. Empty
+ * ones do not count: a cloud that filters what it reads, page by page, answers a large account with many of them.
+ */
 const MAX_LOOKUP_PAGES = 50;
-/** All pages of one lookup: a cloud that filters what it reads, page by page, answers a large account with empty ones. */
-const MAX_EMPTY_PAGES = 10_000;
 
 /** Calls a provider. Rejects with {@linkcode ProviderError}, the signal's reason, or what `beforeSend` throws. */
 export class ProviderGateway {
@@ -103,21 +104,26 @@ export class ProviderGateway {
     signal: AbortSignal,
   ): Promise<Answer<readonly Database[]>> {
     const found: Database[] = [];
-    let sentAt: number | undefined;
-    let pageToken: string | undefined;
-    const seen = new Set<string>();
-    for (let held = 0; held < MAX_LOOKUP_PAGES && seen.size < MAX_EMPTY_PAGES;) {
-      const { value, answeredAt, ...sent } = await this.page(tags, pageToken, lane, signal);
-      refuseUnreadable(value);
-      sentAt ??= sent.sentAt;
-      found.push(...value.items);
-      if (value.items.length > 0) held++;
-      pageToken = value.nextPageToken;
-      if (pageToken === undefined) return { value: found, sentAt, answeredAt };
-      if (seen.has(pageToken)) throw new ProviderError("retryable", "The provider's list goes in a circle");
-      seen.add(pageToken);
+    let held = 0;
+    let sentAt = Number.POSITIVE_INFINITY;
+    let answeredAt = Number.NEGATIVE_INFINITY;
+    const send = (pageToken: string | undefined) => this.page(tags, pageToken, lane, signal);
+    const broken = (how: "circle" | "endless") =>
+      new ProviderError(
+        "retryable",
+        `The provider's list ${how === "circle" ? "goes in a circle" : "has too many pages for one UID"}`,
+      );
+    for await (const page of eachPage(send, (p) => p.value.nextPageToken, broken)) {
+      refuseUnreadable(page.value);
+      const { items, nextPageToken } = page.value;
+      sentAt = Math.min(sentAt, page.sentAt);
+      answeredAt = page.answeredAt;
+      found.push(...items);
+      if (items.length > 0 && ++held === MAX_LOOKUP_PAGES && nextPageToken !== undefined) {
+        throw broken("endless");
+      }
     }
-    throw new ProviderError("retryable", "The provider's list has too many pages for one UID");
+    return { value: found, sentAt, answeredAt };
   }
 
   /** Sends a create; `wanted` is asked in the tick that sends it. */

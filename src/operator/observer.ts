@@ -13,8 +13,9 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import { jitter, type Random } from "../core/random.ts";
 import { sleep } from "../core/wait.ts";
-import { Summons } from "./summons.ts";
+import { eachPage } from "../providers/paging.ts";
 import { type Database, ProviderError } from "../providers/port.ts";
+import { Summons } from "./summons.ts";
 import type { ProviderGateway } from "./gateway.ts";
 
 /** A database as one list showed it. */
@@ -66,8 +67,6 @@ const TELL_AFTER = 2;
 /** Requested rounds keep this distance, in milliseconds. */
 const MIN_DISTANCE_MS = 2_000;
 const RETRY = { baseMs: 1_000, capMs: 30_000 };
-/** 100 databases a page: a million databases end here. */
-const MAX_PAGES = 10_000;
 
 /** Lists once a period, and sooner on request. */
 export class Observer {
@@ -159,27 +158,20 @@ export class Observer {
     const byId = new Map<string, Listed>();
     const unreadable = new Map<string, string>();
     let unidentified: string | undefined;
-    const seen = new Set<string>();
-    let sentAt: number | undefined;
-    let pageToken: string | undefined;
-    for (let n = 0; n < MAX_PAGES; n++) {
-      const page = await gateway.page(tags, pageToken, "poll", signal);
-      sentAt ??= page.sentAt;
+    let sentAt = Number.POSITIVE_INFINITY;
+    const send = (pageToken: string | undefined) => gateway.page(tags, pageToken, "poll", signal);
+    const broken = () => new ProviderError("retryable", "The provider's list does not end");
+    for await (const page of eachPage(send, (p) => p.value.nextPageToken, broken)) {
+      sentAt = Math.min(sentAt, page.sentAt);
       for (const database of page.value.items) byId.set(database.id, { database, sentAt: page.sentAt });
       for (const { id, message } of page.value.unreadable ?? []) {
         if (id === undefined) unidentified ??= message;
         else unreadable.set(id, message);
       }
-      pageToken = page.value.nextPageToken;
-      const roundMs = clock.monotonic() - begunAt;
-      if (pageToken === undefined || roundMs > this.#roundMs) this.#roundMs = roundMs;
-      if (pageToken === undefined) {
-        return { sentAt, byId, byUid: groupByUid(byId), unreadable, unidentified };
-      }
-      if (seen.has(pageToken)) break;
-      seen.add(pageToken);
+      this.#roundMs = Math.max(this.#roundMs, clock.monotonic() - begunAt);
     }
-    throw new ProviderError("retryable", "The provider's list does not end");
+    this.#roundMs = clock.monotonic() - begunAt;
+    return { sentAt, byId, byUid: groupByUid(byId), unreadable, unidentified };
   }
 }
 

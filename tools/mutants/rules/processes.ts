@@ -334,8 +334,8 @@ export const PROCESSES: readonly RuleMutant[] = [
     "a list ends with its first page",
     "operator/observer.ts",
     "Observer.#list",
-    "pageToken = page.value.nextPageToken;",
-    "pageToken = undefined;",
+    "(p) => p.value.nextPageToken",
+    "() => undefined",
   ),
   mutant(
     "S6",
