@@ -8,7 +8,7 @@ import { ANNOTATION } from "../api/constants.ts";
 import type { ExternalDatabaseSpec } from "../api/schema.ts";
 import type { CloudSettings } from "../providers/simulated/settings.ts";
 import { KIND_CLUSTER, type KubeFaults } from "./kube_port.ts";
-import type { Action, ConsoleChange, Deed, Plan } from "./plan.ts";
+import { type Action, type ConsoleChange, type Deed, OUTAGES, type Plan } from "./plan.ts";
 import type { Doom } from "./process.ts";
 import { drawMore } from "./draw_more.ts";
 import { Dice } from "./random.ts";
@@ -169,15 +169,7 @@ function drawActions(dice: Dice, names: readonly string[], chaosMs: number, repl
   many(swarm(0.1, 2), () => ({ do: "skew", nth: dice.int(0, 1), ms: dice.int(-3_600_000, 3_600_000) }));
   many(swarm(0.4, 3), () => ({
     do: "cloudOutage",
-    kind: dice.pick([
-      "unavailable",
-      "internalError",
-      "throttled",
-      "unauthenticated",
-      "forbidden",
-      "lost",
-      "stall",
-    ]),
+    kind: dice.pick(OUTAGES),
     ms: spell(),
     of: dice.pick(["all", "reads", "writes", "lists"]),
   }));

@@ -6,8 +6,7 @@
  */
 import { type Batch, Tally } from "./campaign.ts";
 import { OTHER_FAULTS } from "./exhaustive_faults.ts";
-import { KIND_CLUSTER } from "./kube_port.ts";
-import type { Action, Plan } from "./plan.ts";
+import { type Action, PLAIN_PLAN, type Plan } from "./plan.ts";
 import type { Doom } from "./process.ts";
 import { runPlan } from "./run.ts";
 
@@ -117,12 +116,7 @@ export async function runGroup(n: number, sample: number): Promise<Batch> {
 
 function basePlan(actions: readonly Action[], clientTokens: boolean, readLagMs: number): Plan {
   return {
-    seed: 1,
-    replicas: 1,
-    pollMs: 30_000,
-    hibernateAfterMs: 600_000,
-    concurrency: 64,
-    pageSize: 500,
+    ...PLAIN_PLAN,
     cloud: {
       clientTokens,
       readLagMs,
@@ -133,10 +127,6 @@ function basePlan(actions: readonly Action[], clientTokens: boolean, readLagMs: 
       modifyMs: 300,
       deleteMs: 300,
     },
-    kube: { ...KIND_CLUSTER },
-    chaosMs: 30_000,
-    restartMs: 200,
-    dooms: [],
     actions,
   };
 }

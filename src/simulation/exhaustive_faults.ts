@@ -7,7 +7,7 @@
  * @module
  */
 import type { KubeFaults } from "./kube_port.ts";
-import type { Action, Deed, Plan } from "./plan.ts";
+import { type Action, type Deed, OUTAGES, type Plan } from "./plan.ts";
 
 type Change = (plan: Plan) => Plan;
 
@@ -33,16 +33,6 @@ function deed(what: Deed, ms = SOON_MS): Change {
     return { ...p, actions: [...p.actions, action] };
   };
 }
-
-const OUTAGES = [
-  "unavailable",
-  "internalError",
-  "throttled",
-  "unauthenticated",
-  "forbidden",
-  "lost",
-  "stall",
-] as const;
 
 /** The faults, by name. */
 export const OTHER_FAULTS: Readonly<Record<string, Change>> = {

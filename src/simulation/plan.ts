@@ -6,8 +6,19 @@
 import type { ExternalDatabaseSpec } from "../api/schema.ts";
 import type { CloudSettings } from "../providers/simulated/settings.ts";
 import type { Verb } from "../providers/simulated/types.ts";
-import type { KubeFaults, KubeVerb } from "./kube_port.ts";
+import { KIND_CLUSTER, type KubeFaults, type KubeVerb } from "./kube_port.ts";
 import type { Doom } from "./process.ts";
+
+/** Spells of trouble that any provider knows. */
+export const OUTAGES = [
+  "unavailable",
+  "internalError",
+  "throttled",
+  "unauthenticated",
+  "forbidden",
+  "lost",
+  "stall",
+] as const;
 
 /** What a user, an administrator, the cluster, the cloud or fate does. */
 export type Deed =
@@ -56,13 +67,7 @@ export type Deed =
   | {
     readonly do: "cloudOutage";
     readonly kind:
-      | "unavailable"
-      | "internalError"
-      | "throttled"
-      | "unauthenticated"
-      | "forbidden"
-      | "lost"
-      | "stall"
+      | (typeof OUTAGES)[number]
       /** Answers that come after the caller's deadline, or a hair before. */
       | "slow"
       /** The database has another operation under way. */
@@ -116,3 +121,19 @@ export interface Plan {
   readonly skews?: readonly number[];
   readonly actions: readonly Action[];
 }
+
+/** A small, quick world in which nothing goes wrong and nothing is done. */
+export const PLAIN_PLAN: Plan = {
+  seed: 1,
+  replicas: 1,
+  pollMs: 30_000,
+  hibernateAfterMs: 600_000,
+  concurrency: 64,
+  pageSize: 500,
+  cloud: {},
+  kube: KIND_CLUSTER,
+  chaosMs: 30_000,
+  restartMs: 200,
+  dooms: [],
+  actions: [],
+};

@@ -8,8 +8,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { runArticle, tallyArticle } from "../../src/simulation/article/tally.ts";
 import { articlePlan } from "../../src/simulation/article/subject.ts";
 import { drawPlan } from "../../src/simulation/draw.ts";
-import type { Plan } from "../../src/simulation/plan.ts";
-import { KIND_CLUSTER } from "../../src/simulation/kube_port.ts";
+import { PLAIN_PLAN, type Plan } from "../../src/simulation/plan.ts";
 import { runPlan } from "../../src/simulation/run.ts";
 import { ARTICLE_PROMISES, createArticle, judgeArticle } from "../../src/simulation/article/subject.ts";
 
@@ -43,17 +42,9 @@ const SPEC = { engine: "postgres", version: "14.2", sizeGb: 20 };
 
 /** Two resources, one of which is deleted, where nothing goes wrong. */
 const CALM: Plan = {
-  seed: 1,
-  replicas: 1,
-  pollMs: 30_000,
-  hibernateAfterMs: 600_000,
-  concurrency: 64,
-  pageSize: 500,
+  ...PLAIN_PLAN,
   cloud: { latencyMs: 40, provisionMs: 5_000, deleteMs: 0 },
-  kube: { ...KIND_CLUSTER },
   chaosMs: 400_000,
-  restartMs: 200,
-  dooms: [],
   actions: [
     { at: 0, do: "create", name: "a", spec: SPEC },
     { at: 1_000, do: "create", name: "b", spec: SPEC },

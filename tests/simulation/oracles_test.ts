@@ -11,7 +11,7 @@ import { runSeeds } from "../../src/simulation/campaign.ts";
 import { runAndCompare } from "../../src/simulation/compare.ts";
 import { SETTLE_BOUND_MS } from "../../src/simulation/ending.ts";
 import { KIND_CLUSTER } from "../../src/simulation/kube_port.ts";
-import type { Action, Plan } from "../../src/simulation/plan.ts";
+import { type Action, PLAIN_PLAN, type Plan } from "../../src/simulation/plan.ts";
 import type { Mutation } from "../../src/simulation/process.ts";
 import { type RunOptions, runPlan } from "../../src/simulation/run.ts";
 import type { World } from "../../src/simulation/world.ts";
@@ -23,17 +23,11 @@ const MINUTE = 60_000;
 
 function quiet(actions: readonly Action[] = [CREATE], change: Partial<Plan> = {}): Plan {
   return {
-    seed: 1,
-    replicas: 1,
-    pollMs: 30_000,
-    hibernateAfterMs: 600_000,
-    concurrency: 64,
-    pageSize: 500,
+    ...PLAIN_PLAN,
     cloud: { latencyMs: 5, provisionMs: 100, modifyMs: 5_000, deleteMs: 5_000, jitter: 0 },
     kube: { ...KIND_CLUSTER, watchLagMs: 5 },
     chaosMs: 3 * MINUTE,
     restartMs: 500,
-    dooms: [],
     actions,
     ...change,
   };

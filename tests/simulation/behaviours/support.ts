@@ -14,8 +14,7 @@ import type { DatabaseProvider } from "../../../src/providers/port.ts";
 import type { CallEntry, Effect } from "../../../src/providers/simulated/ledger.ts";
 import type { CloudRecord } from "../../../src/providers/simulated/types.ts";
 import { perform } from "../../../src/simulation/deeds.ts";
-import { KIND_CLUSTER } from "../../../src/simulation/kube_port.ts";
-import type { Deed, Plan } from "../../../src/simulation/plan.ts";
+import { type Deed, PLAIN_PLAN, type Plan } from "../../../src/simulation/plan.ts";
 import type { Doom } from "../../../src/simulation/process.ts";
 import { runPlan, type RunResult } from "../../../src/simulation/run.ts";
 import type { World } from "../../../src/simulation/world.ts";
@@ -40,12 +39,8 @@ export interface Scene {
 
 /** A small, quick and honest world. */
 export const BASE: Plan = {
-  seed: 1,
-  replicas: 1,
+  ...PLAIN_PLAN,
   pollMs: MINUTE,
-  hibernateAfterMs: 10 * MINUTE,
-  concurrency: 64,
-  pageSize: 500,
   cloud: {
     readLagMs: 0,
     tokenMemoryMs: 3_000,
@@ -56,11 +51,7 @@ export const BASE: Plan = {
     deleteMs: 300,
     jitter: 0,
   },
-  kube: { ...KIND_CLUSTER },
   chaosMs: 10 * MINUTE,
-  restartMs: 200,
-  dooms: [],
-  actions: [],
 };
 
 /** Clouds that differ in what a script's outcome hangs on: tokens, and how late lists are. */
