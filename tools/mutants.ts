@@ -7,7 +7,8 @@
  *
  * @module
  */
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
+import { exitCodeOf, whole } from "./flags.ts";
 import { huntOperators, huntRules, recheck } from "./mutants/hunt.ts";
 import { isCaught, readKnown, writeKnown } from "./mutants/known.ts";
 import { instrument, sample } from "./mutants/operators.ts";
@@ -16,6 +17,7 @@ import { AnchorError, plantAll } from "./mutants/plant.ts";
 import type { RuleMutant } from "./mutants/rule.ts";
 import { RULE_MUTANTS } from "./mutants/rules/mod.ts";
 import { readSource, ROOT } from "./mutants/tree.ts";
+import { say } from "./say.ts";
 
 interface Flags {
   readonly rules?: boolean;
@@ -30,18 +32,6 @@ interface Flags {
   readonly draw: number;
 }
 
-const encoder = new TextEncoder();
-
-function say(line: string): void {
-  Deno.stdout.writeSync(encoder.encode(`${line}\n`));
-}
-
-function whole(text: string): number {
-  const n = Number(text);
-  if (!Number.isInteger(n) || n < 0) throw new InvalidArgumentError("it must be a whole number from 0.");
-  return n;
-}
-
 function parseFlags(args: readonly string[]): Flags {
   return new Command("deno task mutants")
     .description("Plants bugs into a copy of the operator, and says what catches each.")
@@ -52,10 +42,10 @@ function parseFlags(args: readonly string[]): Flags {
       "--only <words>",
       "only bugs of rules whose name or rule contains these words; nothing is written",
     )
-    .option("--seeds <n>", "how many seeds a bug of a rule may survive", whole, 300)
-    .option("--operators <n>", "how many operator mutants are drawn", whole, 400)
-    .option("--operator-seeds <n>", "how many seeds one of them may survive", whole, 60)
-    .option("--draw <seed>", "the number that they are drawn from", whole, 1)
+    .option("--seeds <n>", "how many seeds a bug of a rule may survive", whole(0), 300)
+    .option("--operators <n>", "how many operator mutants are drawn", whole(0), 400)
+    .option("--operator-seeds <n>", "how many seeds one of them may survive", whole(0), 60)
+    .option("--draw <seed>", "the number that they are drawn from", whole(0), 1)
     .option("--missing", "only bugs of rules that nothing has caught so far")
     .option("--anchors", "only see whether every bug of a rule finds its place")
     .exitOverride()
@@ -77,7 +67,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     flags = parseFlags(args);
   } catch (error) {
-    return (error as { readonly exitCode?: number }).exitCode === 0 ? 0 : 2;
+    return exitCodeOf(error);
   }
   const known = await readKnown();
   if (flags.page) return await writePage(known), 0;

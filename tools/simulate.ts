@@ -13,12 +13,13 @@ import { pinFlags, pinned } from "../src/simulation/pins.ts";
 import type { Plan } from "../src/simulation/plan.ts";
 import { shrink } from "../src/simulation/shrink.ts";
 import { article } from "./simulate/article.ts";
+import { exitCodeOf } from "./flags.ts";
+import { say } from "./say.ts";
 import { type Flags, parseFlags } from "./simulate/flags.ts";
 import type { Job } from "./simulate/job.ts";
 import { runJobs } from "./simulate/pool.ts";
 import { Progress } from "./simulate/progress.ts";
 import { coverageProblems, report } from "./simulate/report.ts";
-import { say } from "./simulate/say.ts";
 
 /** Seeds that a worker runs between two reports. */
 const BATCH = 5;
@@ -30,7 +31,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     flags = parseFlags(args);
   } catch (error) {
-    return (error as { readonly exitCode?: number }).exitCode === 0 ? 0 : 2;
+    return exitCodeOf(error);
   }
   if (flags.subject === "article") return await article(flags);
   const { plan, seed, pins } = flags;

@@ -95,6 +95,12 @@ function assertAlike([real, double]: readonly [Seen, Seen], what: string): void 
   assertEquals(double, real, `${what}: the embedded API (actual) differs from the real one (expected)`);
 }
 
+/** Takes a resource away, whatever finalizers it has. */
+async function remove(both: Pair["both"], path: string): Promise<void> {
+  await both("PATCH", path, { metadata: { finalizers: null } }, "application/merge-patch+json");
+  await both("DELETE", path);
+}
+
 const POLICIES = ["Strict", "Warn", "Ignore"];
 let serial = 0;
 
@@ -106,13 +112,7 @@ Deno.test("Whatever is created, the embedded API takes or refuses it as the real
       const name = (object["metadata"] as { name: unknown }).name;
       if (seen.some((s) => s.status === 201)) {
         // Before anything is asserted: the next resource may bear the same name.
-        await both(
-          "PATCH",
-          `${path}/${name}`,
-          { metadata: { finalizers: null } },
-          "application/merge-patch+json",
-        );
-        await both("DELETE", `${path}/${name}`);
+        await remove(both, `${path}/${name}`);
       }
       assertAlike(seen, "POST");
     }),
@@ -140,13 +140,7 @@ Deno.test("Whatever is patched, the embedded API takes or refuses it as the real
         const seen = await both("PATCH", `${path}/${name}${sub}`, body, "application/merge-patch+json");
         assertAlike(seen, `PATCH ${sub} ${JSON.stringify(body).slice(0, 300)}`);
       }
-      await both(
-        "PATCH",
-        `${path}/${name}`,
-        { metadata: { finalizers: null } },
-        "application/merge-patch+json",
-      );
-      await both("DELETE", `${path}/${name}`);
+      await remove(both, `${path}/${name}`);
     }),
     parameters(200, 15_000),
   );

@@ -5,7 +5,7 @@
  */
 import { runArticle, tallyArticle } from "../../src/simulation/article/tally.ts";
 import type { Flags } from "./flags.ts";
-import { say } from "./say.ts";
+import { say } from "../say.ts";
 
 /** Runs seeds, or one with its trace, and says which promises broke. Exits 1 when one did, which is what it is for. */
 export async function article({ seed, seeds, from }: Flags): Promise<number> {

@@ -6,6 +6,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { parseDuration } from "../../src/api/duration.ts";
 import { parsePin, type Pins } from "../../src/simulation/pins.ts";
+import { whole } from "../flags.ts";
 
 /** What was asked for. */
 export interface Flags {
@@ -22,16 +23,6 @@ export interface Flags {
   readonly digests?: boolean;
   readonly pins: Pins;
   readonly subject: "operator" | "article";
-}
-
-function whole(min: number): (text: string) => number {
-  return (text) => {
-    const n = Number(text);
-    if (!Number.isInteger(n) || n < min) {
-      throw new InvalidArgumentError(`it must be a whole number from ${min}.`);
-    }
-    return n;
-  };
 }
 
 /** Passes what `parse` throws on as a wrong flag. */

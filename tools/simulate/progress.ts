@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { write } from "./say.ts";
+import { write } from "../say.ts";
 
 /** Time between two lines where nobody watches, in milliseconds. */
 const LINE_MS = 30_000;

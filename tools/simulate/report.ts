@@ -5,7 +5,7 @@
  */
 import type { Batch } from "../../src/simulation/campaign.ts";
 import { coverageLists, coverageProblems, coverageTable } from "../../src/simulation/coverage_table.ts";
-import { say } from "./say.ts";
+import { say } from "../say.ts";
 
 export { coverageProblems };
 

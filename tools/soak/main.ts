@@ -7,13 +7,9 @@
  * @module
  */
 import { Command, InvalidArgumentError } from "commander";
+import { exitCodeOf } from "../flags.ts";
+import { say } from "../say.ts";
 import { runSoak, type SoakReport } from "./soak.ts";
-
-const encoder = new TextEncoder();
-
-function say(line: string): void {
-  Deno.stdout.writeSync(encoder.encode(`${line}\n`));
-}
 
 function number(min: number, max: number): (text: string) => number {
   return (text) => {
@@ -49,7 +45,7 @@ function parseFlags(args: readonly string[]): Flags {
   try {
     return program.parse([...args], { from: "user" }).opts<Flags>();
   } catch (error) {
-    Deno.exit((error as { exitCode?: number }).exitCode === 0 ? 0 : 2);
+    Deno.exit(exitCodeOf(error));
   }
 }
 
