@@ -12,13 +12,12 @@ import { ACTIONS, printable } from "../classify.ts";
 import type { CreateRequest, Database } from "../port.ts";
 import { ProviderError } from "../port.ts";
 import type { Call } from "./call.ts";
-import { isRefusal, refusalClassOf, sqlState } from "./errors.ts";
+import { absent, isRefusal, refusalClassOf, sqlState } from "./errors.ts";
 import { databaseName } from "./names.ts";
 import type { DatabaseRecord } from "./record.ts";
-import { absent } from "./modify.ts";
 import { CREATE_INTERRUPTED, type Found } from "./rows.ts";
 import type { Server, ServerSet } from "./servers.ts";
-import { LockedError, type Session } from "./session.ts";
+import type { Session } from "./session.ts";
 import { createDatabase, createRole, dropDatabase, dropRole, openDatabase } from "./statements.ts";
 import { formatVersion, satisfies, versionOf } from "./versions.ts";
 
@@ -33,10 +32,7 @@ export async function create(servers: ServerSet, request: CreateRequest, call: C
   const own = databaseName({ namespace: tags[TAG.namespace], name, clientToken });
   return await server.run(call, async (session) => {
     const read = () => server.read(call, session, own, identity);
-    try {
-      await session.lock(own);
-    } catch (error) {
-      if (!(error instanceof LockedError)) throw error;
+    if (!await session.lock(own)) {
       const found = await read();
       if (found !== undefined) return sameRequest(found, request).database;
       throw new ProviderError("busy", `${ACTION}: another session works on ${own}`, { code: "Locked" });
@@ -94,12 +90,7 @@ async function completeSteps(
 export async function finish(server: Server, found: Found, call: Call, session: Session): Promise<Database> {
   const { name, database } = found;
   const identity = server.facts!.identity;
-  try {
-    await session.lock(name);
-  } catch (error) {
-    if (error instanceof LockedError) return database; // another does it
-    throw error;
-  }
+  if (!await session.lock(name)) return database; // another does it
   const again = await server.read(call, session, name, identity);
   if (again === undefined) throw absent({ server: identity, name }, ACTIONS[call.verb]);
   const { record } = again;

@@ -7,6 +7,7 @@ import { DeadlineError } from "../../core/wait.ts";
 import { ACTIONS, lostClass, printable } from "../classify.ts";
 import { ProviderError, type ProviderErrorClass } from "../port.ts";
 import type { Call } from "./call.ts";
+import type { DatabaseId } from "./names.ts";
 
 /** The SQLSTATE of an error that a server sent, or `undefined`. Severities are translated by the server: not used. */
 export function sqlState(error: unknown): string | undefined {
@@ -75,5 +76,12 @@ export function asProviderError(call: Call, error: unknown): unknown {
   return new ProviderError(lost, `${action}: ${what} (${why})`, {
     code: call.sent ? "ConnectionLost" : "Unreachable",
     cause: error,
+  });
+}
+
+/** The error for an id that the server does not have. */
+export function absent(id: DatabaseId, action: string): ProviderError {
+  return new ProviderError("absent", `${action}: the server has no database "${printable(id.name)}"`, {
+    code: "NotFound",
   });
 }

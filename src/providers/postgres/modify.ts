@@ -7,11 +7,11 @@ import { ACTIONS, printable } from "../classify.ts";
 import type { Database, ModifyRequest } from "../port.ts";
 import { ProviderError } from "../port.ts";
 import type { Call } from "./call.ts";
+import { absent } from "./errors.ts";
 import type { DatabaseId } from "./names.ts";
 import type { DatabaseRecord } from "./record.ts";
 import type { Found } from "./rows.ts";
 import type { Server } from "./servers.ts";
-import { LockedError } from "./session.ts";
 import { commentOnDatabase, commentOnRole } from "./statements.ts";
 import { satisfies, versionOf } from "./versions.ts";
 
@@ -27,13 +27,10 @@ export async function modify(
   return await server.run(call, async (session) => {
     const read = async () => {
       const found = await server.read(call, session, id.name, id.server);
-      if (found === undefined) throw absent(id);
+      if (found === undefined) throw absent(id, ACTION);
       return found;
     };
-    try {
-      await session.lock(id.name);
-    } catch (error) {
-      if (!(error instanceof LockedError)) throw error;
+    if (!await session.lock(id.name)) {
       await read();
       throw new ProviderError("busy", `${ACTION}: another session works on it`, { code: "InvalidState" });
     }
@@ -101,11 +98,4 @@ function unmanaged({ name, row, database }: Found, maintenance: string): Databas
     ready: true,
     ...(row.database_comment === null ? {} : { previous: row.database_comment }),
   };
-}
-
-/** The error for an id that the server does not have. */
-export function absent(id: DatabaseId, action = ACTION): ProviderError {
-  return new ProviderError("absent", `${action}: the server has no database "${printable(id.name)}"`, {
-    code: "NotFound",
-  });
 }

@@ -24,8 +24,8 @@ import type { CallOptions, Database, DatabasePage, DatabaseProvider, ListOptions
 import { ProviderError } from "../port.ts";
 import { Call } from "./call.ts";
 import { create, finish } from "./create.ts";
-import { asProviderError } from "./errors.ts";
-import { absent, modify } from "./modify.ts";
+import { absent, asProviderError } from "./errors.ts";
+import { modify } from "./modify.ts";
 import { type DatabaseId, formatId, parseId } from "./names.ts";
 import { tagFragment } from "./record.ts";
 import { remove } from "./remove.ts";

@@ -7,10 +7,9 @@
 import { ACTIONS } from "../classify.ts";
 import { ProviderError } from "../port.ts";
 import type { Call } from "./call.ts";
-import { absent } from "./modify.ts";
+import { absent } from "./errors.ts";
 import type { DatabaseId } from "./names.ts";
 import type { Server } from "./servers.ts";
-import { LockedError } from "./session.ts";
 import { closeDatabase, commentOnDatabase, commentOnRole, dropDatabase, dropRole } from "./statements.ts";
 
 const ACTION = ACTIONS.delete;
@@ -23,10 +22,7 @@ export async function remove(server: Server, id: DatabaseId, call: Call): Promis
       if (found === undefined) throw absent(id, ACTION);
       return found;
     };
-    try {
-      await session.lock(id.name);
-    } catch (error) {
-      if (!(error instanceof LockedError)) throw error;
+    if (!await session.lock(id.name)) {
       if ((await read()).database.state === "Deleting") return; // accepted before
       throw new ProviderError("busy", `${ACTION}: another session works on it`, { code: "InvalidState" });
     }

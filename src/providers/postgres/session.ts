@@ -66,15 +66,16 @@ export class Session {
 
   /**
    * Takes the lock of one database name, for all processes that manage this server. It is the session's: it goes with
-   * it, but only after the statement that the server is still at. Class `busy` while another holds it.
+   * it, but only after the statement that the server is still at. False while another holds it.
    */
-  async lock(name: string): Promise<void> {
+  async lock(name: string): Promise<boolean> {
     const [row] = await this.query<{ locked: boolean }>(
       "SELECT pg_try_advisory_lock($1, hashtext($2)) AS locked",
       [LOCK_CLASS, name],
     );
-    if (row?.locked !== true) throw new LockedError();
+    if (row?.locked !== true) return false;
     this.#lock = name;
+    return true;
   }
 
   /** Gives the lock back, if it has one. */
@@ -83,11 +84,6 @@ export class Session {
     await this.query("SELECT pg_advisory_unlock($1, hashtext($2))", [LOCK_CLASS, this.#lock]);
     this.#lock = undefined;
   }
-}
-
-/** Another session works on that database. */
-export class LockedError extends Error {
-  override readonly name = "LockedError";
 }
 
 /** The connections to one server. */
@@ -117,8 +113,7 @@ export class ServerPool {
       clean = true;
       return result;
     } catch (error) {
-      clean = isRefusal(error) || error instanceof ProviderError || error instanceof LockedError ||
-        call.isFence(error);
+      clean = isRefusal(error) || error instanceof ProviderError || call.isFence(error);
       throw error;
     } finally {
       // The lock goes before the answer, or the next call would find it held.
