@@ -282,29 +282,19 @@ export function toStartOptions(values: FlagValues, inPod: boolean): StartOptions
   if (provider === "http" && values["cloud-url"] === undefined) {
     throw new Error("--provider http needs --cloud-url (or EDB_CLOUD_URL): the base URL of the cloud");
   }
-  if (provider !== "http" && values["cloud-url"] !== undefined) {
-    throw new Error(
-      `--cloud-url goes with --provider http, not with ${provider ?? "simulated"}: leave one of them out`,
-    );
-  }
-  if (provider !== "http" && values["cloud-token-file"] !== undefined) {
-    throw new Error(
-      `--cloud-token-file goes with --provider http, not with ${
-        provider ?? "simulated"
-      }: leave one of them out`,
-    );
-  }
+  const goesWith = (flag: string, owner: ProviderName) => {
+    if (provider === owner || values[flag] === undefined) return;
+    const used = provider ?? "simulated";
+    throw new Error(`--${flag} goes with --provider ${owner}, not with ${used}: leave one of them out`);
+  };
+  goesWith("cloud-url", "http");
+  goesWith("cloud-token-file", "http");
   if (provider === "postgres" && values["postgres-url-file"] === undefined) {
     throw new Error(
       "--provider postgres needs --postgres-url-file (or EDB_POSTGRES_URL_FILE): a file with one URL a line",
     );
   }
-  if (provider !== "postgres" && values["postgres-url-file"] !== undefined) {
-    throw new Error(
-      `--postgres-url-file goes with --provider postgres, not with ${provider ?? "simulated"}: ` +
-        "leave one of them out",
-    );
-  }
+  goesWith("postgres-url-file", "postgres");
   const leaderElect = (values["leader-elect"] as boolean | undefined) ?? inPod;
   if (!leaderElect && values["lease-namespace"] !== undefined) {
     throw new Error("--lease-namespace goes with --leader-elect, which is off: leave one of them out");

@@ -107,6 +107,14 @@ export type KubeErrorKind =
   | "network"
   | "timeout";
 
+/** Kinds after which nobody knows whether a write took effect. */
+export const UNANSWERED: ReadonlySet<string | undefined> = new Set<KubeErrorKind>([
+  "server",
+  "unavailable",
+  "network",
+  "timeout",
+]);
+
 /**
  * The one error of the Kubernetes port, made at the boundary. Its message is readable and holds no header and no
  * token. After `server`, `unavailable`, `network` and `timeout` a write may or may not have taken effect.

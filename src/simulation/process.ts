@@ -15,6 +15,7 @@ import {
   type JsonPatchOperation,
   KubeError,
   type RequestOptions,
+  UNANSWERED,
   type WatchEvent,
 } from "../kube/port.ts";
 import type { Transition } from "../operator/keeper.ts";
@@ -84,9 +85,6 @@ export interface ProcessOptions {
 
 /** How long one call to the cloud may take, in milliseconds: the flag's default. */
 const CALL_TIMEOUT_MS = 30_000;
-
-/** What a write leaves open whose answer did not come. */
-const UNANSWERED: ReadonlySet<string> = new Set(["server", "unavailable", "network", "timeout"]);
 
 function never<T>(): Promise<T> {
   return new Promise(() => {});

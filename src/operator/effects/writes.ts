@@ -5,7 +5,7 @@
  */
 import { TAG } from "../../api/constants.ts";
 import { addFinalizer, patchStatus, removeFinalizer, type StatusChange } from "../../kube/patches.ts";
-import type { JsonPatchOperation } from "../../kube/port.ts";
+import { type JsonPatchOperation, UNANSWERED } from "../../kube/port.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
 import { DeadlineError, withDeadline } from "../../core/wait.ts";
 import { quote } from "../../statechart/drift.ts";
@@ -225,9 +225,6 @@ export const release: EffectFunction = async (env, { decision, latest, knowledge
   announceRelease(env, object, decision.cause ?? "deleted", knowledge);
   return { ...facts, released: true };
 };
-
-/** What a write leaves open whose answer did not come (port.ts). */
-const UNANSWERED: ReadonlySet<string | undefined> = new Set(["server", "unavailable", "network", "timeout"]);
 
 /** The id may have been recorded: what anybody may have been told of is not deleted behind a CR that vanishes (S2). */
 function unansweredRecord(error: unknown): never {
