@@ -29,6 +29,15 @@ export interface Database {
   readonly tags: Readonly<Record<string, string>>;
   /** RFC 3339. */
   readonly createdAt: string;
+  /**
+   * How a client logs in, beside the endpoint and the password; absent where the provider gives no logins. `type` is the
+   * URI scheme, such as `postgresql` or `mysql`.
+   */
+  readonly access?:
+    | { readonly type: string; readonly database: string; readonly username: string }
+    | undefined;
+  /** The provider refuses to delete it; absent where it knows no such protection (D5). */
+  readonly deletionProtection?: boolean | undefined;
   /** A change accepted but not yet visible in the values above (RDS: PendingModifiedValues). */
   readonly pending?: { readonly version?: string; readonly sizeGb?: number } | undefined;
 }
@@ -43,6 +52,15 @@ export interface ProviderInfo {
   readonly readLagSeconds: number;
   /** The longest time after sending in which a call may still take effect, in seconds. */
   readonly effectBoundSeconds: number;
+  /**
+   * Whether passwords can be set, by a create and by a change. `always`: its databases are of no use without, so that a
+   * connection Secret is the rule; `asked`: where a resource asks for one. @default never
+   */
+  readonly passwords?: "always" | "asked" | undefined;
+  /** Whether a delete can take a final snapshot first (D7). @default false */
+  readonly snapshots?: boolean | undefined;
+  /** Whether deletion protection can be set (D5). @default false */
+  readonly deletionProtection?: boolean | undefined;
 }
 
 /** A request for a new database. */
@@ -54,6 +72,9 @@ export interface CreateRequest {
   readonly tags: Readonly<Record<string, string>>;
   /** UID + incarnation (rule 4). */
   readonly clientToken: string;
+  /** Of the login that {@linkcode Database.access} names; sent only to a provider that takes passwords. Never logged. */
+  readonly password?: string | undefined;
+  readonly deletionProtection?: boolean | undefined;
 }
 
 /** A change of an existing database; absent fields stay. `null` removes a tag. */
@@ -61,6 +82,9 @@ export interface ModifyRequest {
   readonly version?: string | undefined;
   readonly sizeGb?: number | undefined;
   readonly tags?: Readonly<Record<string, string | null>> | undefined;
+  /** A new password of the login that {@linkcode Database.access} names. Setting the one it has changes nothing. Never logged. */
+  readonly password?: string | undefined;
+  readonly deletionProtection?: boolean | undefined;
 }
 
 /** What every call takes. */
