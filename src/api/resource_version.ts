@@ -3,8 +3,6 @@
  *
  * @module
  */
-import type { ExternalDatabase } from "./schema.ts";
-
 const DECIMAL = /^\d+$/;
 
 /** Whether resourceVersion `x` is older than `y`: only where both are decimal (KEP-5504); else nothing is known and it is not. */
@@ -13,21 +11,20 @@ export function isOlderVersion(x: string, y: string): boolean {
   return x.length === y.length ? x < y : BigInt(x) < BigInt(y);
 }
 
+/** Anything that the API server gives a version. */
+interface Versioned {
+  readonly metadata: { readonly resourceVersion: string };
+}
+
 /** Whether `a` is an older copy than `b`. */
-export function isOlder(a: ExternalDatabase, b: ExternalDatabase): boolean {
+export function isOlder(a: Versioned, b: Versioned): boolean {
   return isOlderVersion(a.metadata.resourceVersion, b.metadata.resourceVersion);
 }
 
 /** The newer of two copies, the first where neither is; `undefined` is no copy. */
-export function newerOf(a: ExternalDatabase, b: ExternalDatabase | undefined): ExternalDatabase;
-export function newerOf(
-  a: ExternalDatabase | undefined,
-  b: ExternalDatabase | undefined,
-): ExternalDatabase | undefined;
-export function newerOf(
-  a: ExternalDatabase | undefined,
-  b: ExternalDatabase | undefined,
-): ExternalDatabase | undefined {
+export function newerOf<T extends Versioned>(a: T, b: T | undefined): T;
+export function newerOf<T extends Versioned>(a: T | undefined, b: T | undefined): T | undefined;
+export function newerOf<T extends Versioned>(a: T | undefined, b: T | undefined): T | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   return isOlder(a, b) ? b : a;
 }

@@ -25,8 +25,8 @@ export interface ListRequest extends RequestOptions {
 }
 
 /** One page of a list. */
-export interface ListPage {
-  readonly items: readonly ExternalDatabase[];
+export interface ListPage<T = ExternalDatabase> {
+  readonly items: readonly T[];
   readonly resourceVersion: string;
   readonly continueToken?: string | undefined;
 }
@@ -42,9 +42,30 @@ export interface WatchRequest extends RequestOptions {
 }
 
 /** One event of a watch. An `ERROR` event is thrown as a {@linkcode KubeError}. */
-export type WatchEvent =
-  | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: ExternalDatabase }
+export type WatchEvent<T = ExternalDatabase> =
+  | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: T }
   | { readonly type: "BOOKMARK"; readonly resourceVersion: string };
+
+/** An object that can be followed: what a reflector reads of it. */
+export interface Watched {
+  readonly metadata: Pick<ExternalDatabase["metadata"], "name" | "namespace" | "uid" | "resourceVersion"> & {
+    readonly generation?: number;
+    readonly deletionTimestamp?: string | undefined;
+    readonly finalizers?: readonly string[] | undefined;
+    readonly annotations?: Readonly<Record<string, string>> | undefined;
+  };
+  readonly spec?: unknown;
+  readonly status?: unknown;
+}
+
+/** What a reflector follows one kind of object by. */
+export interface Source<T extends Watched = ExternalDatabase> {
+  /** Quorum read of one; kind `notFound` when it is gone. */
+  get(key: ObjectKey, options: RequestOptions): Promise<T>;
+  list(request: ListRequest): Promise<ListPage<T>>;
+  /** Opens a watch with bookmarks. The iterable ends when the server ends it and throws when the stream breaks. */
+  watch(request: WatchRequest): AsyncIterable<WatchEvent<T>>;
+}
 
 /** What the operator knows of its own CRD (rule 13). */
 export type CrdState = "established" | "terminating" | "missing";
@@ -62,12 +83,7 @@ export interface EventRecord {
 }
 
 /** The requests that the operator makes. Each rejects with {@linkcode KubeError} only, or the signal's reason. */
-export interface Cluster {
-  /** Quorum read of one CR; kind `notFound` when it is gone. */
-  get(key: ObjectKey, options: RequestOptions): Promise<ExternalDatabase>;
-  list(request: ListRequest): Promise<ListPage>;
-  /** Opens a watch with bookmarks. The iterable ends when the server ends it and throws when the stream breaks. */
-  watch(request: WatchRequest): AsyncIterable<WatchEvent>;
+export interface Cluster extends Source {
   /** JSON patch on the object. Every caller tests `/metadata/uid` (rule 6). */
   patch(
     key: ObjectKey,

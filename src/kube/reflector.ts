@@ -15,48 +15,50 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { Random } from "../core/random.ts";
-import type { Cluster } from "./port.ts";
+import type { Source, Watched } from "./port.ts";
 import { ReflectorLoop } from "./reflector_loop.ts";
 import type { ReflectorTimes } from "./reflector_parts.ts";
 import { ReflectorStore } from "./reflector_store.ts";
 
 /** Who is told. What a handler throws is logged and changes nothing. */
-export interface ReflectorHandler {
+export interface ReflectorHandler<T = ExternalDatabase> {
   /**
    * An object is new or changed. `lost` is there when the cluster went back in time: the resourceVersion of the newer
    * copy that was held and is no more (`rewind.ts`).
    */
-  onUpsert(object: ExternalDatabase, lost?: string): void;
+  onUpsert(object: T, lost?: string): void;
   /** An object is gone from the cluster; this is the last that was seen of it. */
-  onGone(lastKnown: ExternalDatabase): void;
+  onGone(lastKnown: T): void;
   /** All namespaces are listed: at first, and again after the resource could not be read (CRD missing, forbidden). */
   onSynced(): void;
 }
 
 /** What a {@linkcode Reflector} takes. Times are in milliseconds unless their name says otherwise. */
-export interface ReflectorOptions extends Partial<ReflectorTimes> {
-  readonly cluster: Cluster;
+export interface ReflectorOptions<T extends Watched = ExternalDatabase> extends Partial<ReflectorTimes> {
+  readonly cluster: Source<T>;
+  /** What is followed, for people. @default the custom resources */
+  readonly what?: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly metrics: Metrics;
   /** @default all, in one watch */
   readonly namespaces?: readonly string[] | undefined;
-  readonly handler: ReflectorHandler;
+  readonly handler: ReflectorHandler<T>;
   /** The newest copy of a UID that the handler holds, such as the answer of its own write. @default none */
-  readonly held?: (uid: string) => ExternalDatabase | undefined;
+  readonly held?: (uid: string) => T | undefined;
   /** Objects a page. @default 500 */
   readonly pageSize?: number;
 }
 
 /** One list and watch per namespace, or one for all. */
-export class Reflector {
-  readonly #store = new ReflectorStore();
-  readonly #loops: readonly ReflectorLoop[];
-  readonly #options: ReflectorOptions;
+export class Reflector<T extends Watched = ExternalDatabase> {
+  readonly #store = new ReflectorStore<T>();
+  readonly #loops: readonly ReflectorLoop<T>[];
+  readonly #options: ReflectorOptions<T>;
   #synced = false;
 
-  constructor(options: ReflectorOptions) {
+  constructor(options: ReflectorOptions<T>) {
     this.#options = options;
     const { handler, log } = options;
     const told = (what: string, tell: () => void) => {
@@ -72,6 +74,7 @@ export class Reflector {
     this.#loops = scopes.map((namespace) =>
       new ReflectorLoop({
         cluster: options.cluster,
+        what: options.what ?? "the custom resources",
         clock: options.clock,
         random: options.random,
         log,
@@ -129,12 +132,12 @@ export class Reflector {
   }
 
   /** The object of this UID, as last seen. */
-  get(uid: string): ExternalDatabase | undefined {
+  get(uid: string): T | undefined {
     return this.#store.get(uid);
   }
 
   /** The object of this namespace and name, as last seen. */
-  find(key: ObjectKey): ExternalDatabase | undefined {
+  find(key: ObjectKey): T | undefined {
     return this.#store.find(key);
   }
 
@@ -149,7 +152,7 @@ export class Reflector {
   }
 
   /** All known objects. */
-  values(): IterableIterator<ExternalDatabase> {
+  values(): IterableIterator<T> {
     return this.#store.objects();
   }
 

@@ -10,10 +10,11 @@
  * @module
  */
 import { isOlderVersion } from "../api/resource_version.ts";
+import type { ExternalDatabase } from "../api/schema.ts";
 import { backoffMs } from "../core/backoff.ts";
 import { MAX_TIMER_MS } from "../core/clock.ts";
 import { sleep } from "../core/wait.ts";
-import { KubeError, type WatchEvent } from "./port.ts";
+import { KubeError, type Watched, type WatchEvent } from "./port.ts";
 import { type LoopOptions, reasonOf, SilentWatchError } from "./reflector_parts.ts";
 import { type ReflectorList, ReflectorScope } from "./reflector_scope.ts";
 import { ListAge } from "./rewind.ts";
@@ -22,8 +23,8 @@ import { ListAge } from "./rewind.ts";
 const SHORT_WATCH_MS = 1_000;
 
 /** One list and watch. */
-export class ReflectorLoop {
-  readonly #o: LoopOptions;
+export class ReflectorLoop<T extends Watched = ExternalDatabase> {
+  readonly #o: LoopOptions<T>;
   /** Where the next watch goes on; `undefined` asks for a list. */
   #resourceVersion: string | undefined;
   /** The newest version that a list or watch showed. */
@@ -34,8 +35,8 @@ export class ReflectorLoop {
   #muteWatches = 0;
   #expiredLists = 0;
   #listedAt = Number.NEGATIVE_INFINITY;
-  readonly #scope: ReflectorScope;
-  readonly #age: ListAge;
+  readonly #scope: ReflectorScope<T>;
+  readonly #age: ListAge<T>;
   /** Ends the open watch, so that a list comes next. */
   #cut: (() => void) | undefined;
   synced = false;
@@ -43,7 +44,7 @@ export class ReflectorLoop {
   lastAttempt: number;
   reason: string | undefined;
 
-  constructor(options: LoopOptions) {
+  constructor(options: LoopOptions<T>) {
     this.#o = options;
     this.lastContact = this.lastAttempt = options.clock.monotonic();
     const { cluster, clock, log, times } = options;
@@ -81,7 +82,7 @@ export class ReflectorLoop {
 
   async #list(signal: AbortSignal): Promise<string> {
     const { cluster, clock, namespace, pageSize } = this.#o;
-    let list: ReflectorList | undefined;
+    let list: ReflectorList<T> | undefined;
     let resourceVersion = "";
     let continueToken: string | undefined;
     do {
@@ -108,7 +109,7 @@ export class ReflectorLoop {
     this.#newest = resourceVersion;
     this.#listedAt = clock.monotonic();
     this.#ready();
-    this.#o.log.log("info", "Listed the custom resources", {
+    this.#o.log.log("info", `Listed ${this.#o.what}`, {
       namespace: namespace ?? "*",
       count,
       resourceVersion,
@@ -170,7 +171,7 @@ export class ReflectorLoop {
   }
 
   /** The next event, or an error when the watch stays silent for too long (W2). */
-  #next(events: AsyncIterator<WatchEvent>, own: AbortController): Promise<IteratorResult<WatchEvent>> {
+  #next(events: AsyncIterator<WatchEvent<T>>, own: AbortController): Promise<IteratorResult<WatchEvent<T>>> {
     const { clock, times } = this.#o;
     const whole = times.watchTimeoutSeconds * 1_000 + times.idleMarginMs;
     const limit = Math.min(
@@ -194,7 +195,7 @@ export class ReflectorLoop {
     });
   }
 
-  #event(event: WatchEvent): void {
+  #event(event: WatchEvent<T>): void {
     if (event.type === "BOOKMARK") {
       this.#bookmarksSeen = true;
       this.#advance(event.resourceVersion);

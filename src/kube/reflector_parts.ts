@@ -9,7 +9,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { Random } from "../core/random.ts";
-import { type Cluster, KubeError } from "./port.ts";
+import { KubeError, type Source, type Watched } from "./port.ts";
 import type { ReflectorStore } from "./reflector_store.ts";
 
 /** The times of a reflector, in milliseconds unless the name says otherwise. */
@@ -33,20 +33,22 @@ export interface ReflectorTimes {
 }
 
 /** What a loop takes from its reflector. */
-export interface LoopOptions {
-  readonly cluster: Cluster;
+export interface LoopOptions<T extends Watched = ExternalDatabase> {
+  readonly cluster: Source<T>;
+  /** What is followed, for people. */
+  readonly what: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly store: ReflectorStore;
+  readonly store: ReflectorStore<T>;
   readonly namespace: string | undefined;
   readonly pageSize: number;
   readonly times: ReflectorTimes;
   /** The newest copy of a UID that whoever is told holds, such as the answer of its own write. */
-  readonly held: ((uid: string) => ExternalDatabase | undefined) | undefined;
-  onUpsert(object: ExternalDatabase, lost?: string): void;
-  onGone(object: ExternalDatabase): void;
+  readonly held: ((uid: string) => T | undefined) | undefined;
+  onUpsert(object: T, lost?: string): void;
+  onGone(object: T): void;
   onReadiness(): void;
 }
 

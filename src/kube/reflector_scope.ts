@@ -6,19 +6,20 @@
  */
 import { isOlderVersion, newerOf } from "../api/resource_version.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
+import type { Watched } from "./port.ts";
 import type { LoopOptions } from "./reflector_parts.ts";
 import { isRewound, readAgain, standing } from "./rewind.ts";
 
 /** The objects of one scope. */
-export class ReflectorScope {
-  readonly #o: LoopOptions;
+export class ReflectorScope<T extends Watched = ExternalDatabase> {
+  readonly #o: LoopOptions<T>;
 
-  constructor(options: LoopOptions) {
+  constructor(options: LoopOptions<T>) {
     this.#o = options;
   }
 
   /** The newest copy of everything that is held, here or by whoever is told. */
-  *held(): Iterable<ExternalDatabase> {
+  *held(): Iterable<T> {
     const { store, namespace } = this.#o;
     for (const { metadata } of store.objects()) {
       if (namespace !== undefined && metadata.namespace !== namespace) continue;
@@ -28,7 +29,7 @@ export class ReflectorScope {
   }
 
   /** Takes a new or changed object in; false when something newer has its UID or its name. */
-  take(object: ExternalDatabase): boolean {
+  take(object: T): boolean {
     const change = this.#o.store.put(object);
     if (change.kind !== "upsert") return change.kind === "same";
     if (change.replaced) this.#o.onGone(change.replaced); // W7
@@ -37,15 +38,15 @@ export class ReflectorScope {
   }
 
   /** Forgets an object that is gone. */
-  gone(last: ExternalDatabase): void {
+  gone(last: T): void {
     if (this.#o.store.remove(last.metadata.uid)) this.#o.onGone(last);
   }
 
   /** Opens a complete list of version `listed`; with `rewound` its word stands whatever is held. */
-  begin(listed: string, rewound: boolean): ReflectorList {
+  begin(listed: string, rewound: boolean): ReflectorList<T> {
     const seen = new Set<string>();
-    const waiting: ExternalDatabase[] = [];
-    const doubtful: ExternalDatabase[] = [];
+    const waiting: T[] = [];
+    const doubtful: T[] = [];
     const isForgotten = (uid: string) => this.#o.held !== undefined && this.#o.held(uid) === undefined;
     return {
       take: (object) => {
@@ -75,7 +76,7 @@ export class ReflectorScope {
   }
 
   /** A quorum read decides where a list is older than what is held. */
-  async #ask(held: ExternalDatabase, signal: AbortSignal): Promise<void> {
+  async #ask(held: T, signal: AbortSignal): Promise<void> {
     const object = await readAgain(this.#o.cluster, held, signal);
     signal.throwIfAborted();
     if (object === undefined) this.gone(held);
@@ -84,7 +85,7 @@ export class ReflectorScope {
   }
 
   /** Takes in what stands for something newer that is no more. */
-  #rewind(object: ExternalDatabase, lost: ExternalDatabase): void {
+  #rewind(object: T, lost: T): void {
     const { log, store, onGone, onUpsert } = this.#o;
     log.log("warn", "A resource went back in time: was the cluster restored from a backup", {
       namespace: object.metadata.namespace,
@@ -98,14 +99,14 @@ export class ReflectorScope {
     onUpsert(object, lost.metadata.resourceVersion);
   }
 
-  #held(uid: string): ExternalDatabase | undefined {
+  #held(uid: string): T | undefined {
     return newerOf(this.#o.store.get(uid), this.#o.held?.(uid));
   }
 }
 
 /** A list while its pages come. */
-export interface ReflectorList {
-  take(object: ExternalDatabase): void;
+export interface ReflectorList<T = ExternalDatabase> {
+  take(object: T): void;
   /** All pages have come: what is gone is told, and doubts are settled. How many objects there were. */
   end(signal: AbortSignal): Promise<number>;
 }

@@ -5,22 +5,23 @@
  */
 import { isOlderVersion } from "../api/resource_version.ts";
 import type { ExternalDatabase, ObjectKey } from "../api/schema.ts";
+import type { Watched } from "./port.ts";
 
 /** What an arriving object means. */
-export type Change =
+export type Change<T = ExternalDatabase> =
   | { readonly kind: "stale" | "same" }
-  | { readonly kind: "upsert"; readonly replaced?: ExternalDatabase };
+  | { readonly kind: "upsert"; readonly replaced?: T };
 
 /** Objects by UID, with an index by name. */
-export class ReflectorStore {
-  readonly #objects = new Map<string, ExternalDatabase>();
+export class ReflectorStore<T extends Watched = ExternalDatabase> {
+  readonly #objects = new Map<string, T>();
   readonly #uids = new Map<string, string>();
 
-  get(uid: string): ExternalDatabase | undefined {
+  get(uid: string): T | undefined {
     return this.#objects.get(uid);
   }
 
-  find(key: ObjectKey): ExternalDatabase | undefined {
+  find(key: ObjectKey): T | undefined {
     const uid = this.#uids.get(nameOf(key));
     return uid === undefined ? undefined : this.#objects.get(uid);
   }
@@ -33,7 +34,7 @@ export class ReflectorStore {
     return this.#objects.keys();
   }
 
-  objects(): IterableIterator<ExternalDatabase> {
+  objects(): IterableIterator<T> {
     return this.#objects.values();
   }
 
@@ -41,7 +42,7 @@ export class ReflectorStore {
    * Takes an object in. `stale`: something newer is known of its UID or its name; `same`: it is known already;
    * `upsert`: it was taken, and `replaced` had its name under another UID. `force` takes older ones too.
    */
-  put(object: ExternalDatabase, force = false): Change {
+  put(object: T, force = false): Change<T> {
     const { uid, resourceVersion } = object.metadata;
     const known = this.#objects.get(uid);
     if (!force && known?.metadata.resourceVersion === resourceVersion) return { kind: "same" };
@@ -57,7 +58,7 @@ export class ReflectorStore {
   }
 
   /** Forgets an object; what was known of it, or `undefined`. */
-  remove(uid: string): ExternalDatabase | undefined {
+  remove(uid: string): T | undefined {
     const known = this.#objects.get(uid);
     if (!known) return undefined;
     this.#objects.delete(uid);

@@ -15,7 +15,7 @@ import { isOlderVersion } from "../api/resource_version.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import { equal } from "../core/equal.ts";
 import type { Logger } from "../core/log.ts";
-import { type Cluster, KubeError } from "./port.ts";
+import { KubeError, type Source, type Watched } from "./port.ts";
 
 /** What an arriving copy is to what is held of its UID. */
 export type Standing =
@@ -27,7 +27,7 @@ export type Standing =
   | "doubtful";
 
 /** Judges a copy that came from a source as new as resourceVersion `asOf`. */
-export function standing(copy: ExternalDatabase, asOf: string, held: ExternalDatabase | undefined): Standing {
+export function standing(copy: Watched, asOf: string, held: Watched | undefined): Standing {
   if (held === undefined) return "current";
   const { resourceVersion } = copy.metadata;
   const known = held.metadata.resourceVersion;
@@ -37,17 +37,17 @@ export function standing(copy: ExternalDatabase, asOf: string, held: ExternalDat
 }
 
 /** Whether the answer of a quorum read or a write, sent when `held` was known, proves that the cluster went back. */
-export function isRewound(answer: ExternalDatabase, held: ExternalDatabase): boolean {
+export function isRewound(answer: Watched, held: Watched): boolean {
   return answer.metadata.uid === held.metadata.uid &&
     standing(answer, held.metadata.resourceVersion, held) === "rewound";
 }
 
 /** A quorum read of what is held: the object of that UID as it is, or `undefined` when there is none any more. */
-export async function readAgain(
-  cluster: Cluster,
-  held: ExternalDatabase,
+export async function readAgain<T extends Watched>(
+  cluster: Source<T>,
+  held: T,
   signal: AbortSignal,
-): Promise<ExternalDatabase | undefined> {
+): Promise<T | undefined> {
   const { namespace, name, uid } = held.metadata;
   try {
     const object = await cluster.get({ namespace, name }, { signal });
@@ -62,18 +62,18 @@ export async function readAgain(
 const ASKED = 3;
 
 /** Judges lists that are older than what was seen before. */
-export class ListAge {
+export class ListAge<T extends Watched = ExternalDatabase> {
   #staleSince: number | undefined;
 
   constructor(
     private readonly options: {
-      readonly cluster: Cluster;
+      readonly cluster: Source<T>;
       readonly log: Logger;
       readonly now: () => number;
       /** How long a list is refused that nothing proves old or new, in milliseconds. */
       readonly refuseMs: number;
       /** Everything that is held in the list's scope. */
-      readonly held: () => Iterable<ExternalDatabase>;
+      readonly held: () => Iterable<T>;
     },
   ) {}
 
@@ -116,11 +116,11 @@ export class ListAge {
 }
 
 /** Whether two copies of one version say the same, as far as the operator reads them. */
-function sameContent(a: ExternalDatabase, b: ExternalDatabase): boolean {
+function sameContent(a: Watched, b: Watched): boolean {
   return a === b || equal(essence(a), essence(b));
 }
 
-function essence({ metadata, spec, status }: ExternalDatabase): readonly unknown[] {
+function essence({ metadata, spec, status }: Watched): readonly unknown[] {
   const { generation, deletionTimestamp, finalizers, annotations } = metadata;
   return [generation, deletionTimestamp, finalizers, annotations, spec, status];
 }
