@@ -10,6 +10,7 @@
  */
 import type { Clock } from "../core/clock.ts";
 import { DeadlineError, withDeadline } from "../core/wait.ts";
+import { MASTER_USERNAME } from "./access.ts";
 import { ACTIONS, type CallVerb, lostClass, mutates, printable, refusalError } from "./classify.ts";
 import {
   AnswerError,
@@ -50,6 +51,8 @@ interface Sending {
   /** Path and query after `/v1`. */
   readonly path: string;
   readonly body?: unknown;
+  /** Part of the body that no message may hold, should the cloud say it again. */
+  readonly secret?: string | undefined;
 }
 
 /** Makes the provider. Throws when the URL or the token cannot be used. */
@@ -107,7 +110,8 @@ export function createHttpProvider(options: HttpProviderOptions): DatabaseProvid
     const told = message === undefined || token === undefined
       ? message
       : message.replaceAll(token, "[token]");
-    throw refusalError({ verb, status, code, message: told, retryAfter, now: clock.now() });
+    const shown = told === undefined ? undefined : concealed(told, sending.secret);
+    throw refusalError({ verb, status, code, message: shown, retryAfter, now: clock.now() });
   }
 
   /** Sends, and reads the answer with `read`; a 2xx answer that cannot be read says nothing of what took effect. */
@@ -117,15 +121,12 @@ export function createHttpProvider(options: HttpProviderOptions): DatabaseProvid
       return read(status === 404 ? undefined : parseJson(text));
     } catch (cause) {
       if (!(cause instanceof AnswerError)) throw cause;
-      const { verb } = sending;
-      throw new ProviderError(
-        lostClass(verb),
-        `${ACTIONS[verb]}: HTTP status ${status}, but ${cause.message}`,
-        {
-          code: "InvalidAnswer",
-          cause,
-        },
-      );
+      const { verb, secret } = sending;
+      const why = concealed(cause.message, secret);
+      throw new ProviderError(lostClass(verb), `${ACTIONS[verb]}: HTTP status ${status}, but ${why}`, {
+        code: "InvalidAnswer",
+        cause: secret === undefined ? cause : new AnswerError(why),
+      });
     }
   }
 
@@ -158,11 +159,28 @@ export function createHttpProvider(options: HttpProviderOptions): DatabaseProvid
       );
     },
     async create(request, call) {
-      const sending: Sending = { verb: "create", method: "POST", path: "/databases", body: request };
+      const { password, deletionProtection: _unknownToTheContract, ...rest } = request;
+      const login = password === undefined
+        ? {}
+        : { masterUsername: MASTER_USERNAME, masterPassword: password };
+      const sending: Sending = {
+        verb: "create",
+        method: "POST",
+        path: "/databases",
+        body: { ...rest, ...login },
+        secret: password,
+      };
       return await ask(sending, call, (json) => parseDatabase(json));
     },
     async modify(id, request, call) {
-      const sending: Sending = { verb: "modify", method: "PATCH", path: idPath("modify", id), body: request };
+      const { password, deletionProtection: _unknownToTheContract, ...rest } = request;
+      const sending: Sending = {
+        verb: "modify",
+        method: "PATCH",
+        path: idPath("modify", id),
+        body: { ...rest, ...(password === undefined ? {} : { masterPassword: password }) },
+        secret: password,
+      };
       return await ask(sending, call, (json) => parseDatabase(json, id));
     },
     async delete(id, call) {
@@ -176,6 +194,12 @@ export function createHttpProvider(options: HttpProviderOptions): DatabaseProvid
       throw new ProviderError("unknown", `${ACTIONS.delete}: ${what}`, { code: "InvalidAnswer" });
     },
   };
+}
+
+/** `text` without the secret, were it in it. */
+function concealed(text: string, secret: string | undefined): string {
+  if (secret === undefined || secret === "") return text;
+  return text.replaceAll(secret, "[password]").replaceAll(JSON.stringify(secret).slice(1, -1), "[password]");
 }
 
 /** The base without a slash at its end. Throws without quoting it: it may hold a secret. */

@@ -4,6 +4,7 @@
  * @module
  */
 import { z } from "zod";
+import { accessOf } from "./access.ts";
 import { printable } from "./classify.ts";
 import { UNKNOWN_ACCOUNT } from "./info.ts";
 import type { Database, DatabasePage, ProviderInfo, UnreadableDatabase } from "./port.ts";
@@ -85,6 +86,11 @@ const databaseBody = z.object({
   pending: z.object({ version: z.string().optional(), sizeGb: z.int32().optional() }).nullish().catch(
     undefined,
   ),
+  access: z.object({
+    type: z.string().regex(/^[a-z][a-z0-9+.-]{0,62}$/),
+    database: z.string().min(1).max(253),
+    username: z.string().min(1).max(253),
+  }).nullish().catch(undefined),
 });
 
 /** One database. Throws {@linkcode AnswerError} that names the field; `expectedId` must be its id where it is given. */
@@ -97,12 +103,13 @@ export function parseDatabase(value: unknown, expectedId?: string): Database {
   return toDatabase(result.data);
 }
 
-function toDatabase({ endpoint, pending, state, ...rest }: z.output<typeof databaseBody>): Database {
+function toDatabase({ endpoint, pending, state, access, ...rest }: z.output<typeof databaseBody>): Database {
   const { version, sizeGb } = pending ?? {};
   return {
     ...rest,
     ...toState(state),
     providerState: printable(state, 253),
+    access: access ?? accessOf(rest.engine, rest.name),
     ...(endpoint === undefined ? {} : { endpoint: printable(endpoint, 1024) }),
     ...(version === undefined && sizeGb === undefined ? {} : {
       pending: { ...(version === undefined ? {} : { version }), ...(sizeGb === undefined ? {} : { sizeGb }) },
@@ -166,6 +173,10 @@ const infoBody = z.object({
   clientTokens: z.boolean().catch(UNKNOWN_ACCOUNT.clientTokens),
   readLagSeconds: seconds(UNKNOWN_ACCOUNT.readLagSeconds),
   effectBoundSeconds: seconds(UNKNOWN_ACCOUNT.effectBoundSeconds),
+  passwords: z.enum(["always", "asked", "never"]).catch("asked").transform((v) =>
+    v === "never" ? undefined : v
+  ),
+  snapshots: z.boolean().catch(true),
 });
 
 /** The account. A field that is missing or makes no sense is taken as if the account said nothing of it: the safe side. */

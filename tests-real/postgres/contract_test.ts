@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { type ContractStage, providerContract } from "../../tests/contract/provider/suite.ts";
 import type { PostgresMajor } from "../support/postgres.ts";
 import { serveProxy } from "./proxy.ts";
-import { CALL, leftovers, listAll, OPERATOR, providerOn, serverOf } from "./support.ts";
+import { CALL, leftovers, listAll, OPERATOR, providerOn, serverOf, sql } from "./support.ts";
 
 const MUTATES = /^(CREATE|COMMENT|ALTER|REVOKE|DROP)/;
 const LOCKS = /^SELECT pg_(try_)?advisory/;
@@ -28,6 +28,14 @@ async function stage(major: PostgresMajor): Promise<ContractStage> {
     provider,
     instant: true,
     versions: { first: server.version },
+    logsIn: ({ access }, password) => {
+      const { username: user, database } = access!;
+      return sql(server, "CREATE TABLE IF NOT EXISTS proof (n int)", { user, password, database })
+        .then(() => true, (error: { code?: string }) => {
+          if (error.code === "28P01") return false;
+          throw error;
+        });
+    },
     mutations: () => proxy.statements.filter((text) => MUTATES.test(text)).length,
     slow: (ms) => {
       proxy.delayMs = ms;

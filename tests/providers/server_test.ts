@@ -49,6 +49,8 @@ Deno.test("statuses, bodies and error codes are those of the cloud's API", async
       clientTokens: true,
       readLagSeconds: 0,
       effectBoundSeconds: 10,
+      passwords: "asked",
+      snapshots: true,
     }]);
     const wanted = {
       name: "o",

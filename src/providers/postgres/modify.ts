@@ -1,5 +1,5 @@
 /**
- * Changing: tags and the soft quota in the record; a version never.
+ * Changing: tags and the soft quota in the record, the password of the owner role; a version never.
  *
  * @module
  */
@@ -11,8 +11,9 @@ import { absent } from "./errors.ts";
 import type { DatabaseId } from "./names.ts";
 import type { DatabaseRecord } from "./record.ts";
 import type { Found } from "./rows.ts";
+import { isUsablePassword, scramVerifier, UNUSABLE_PASSWORD } from "./scram.ts";
 import type { Server } from "./servers.ts";
-import { commentOnDatabase, commentOnRole } from "./statements.ts";
+import { commentOnDatabase, commentOnRole, setPassword } from "./statements.ts";
 import { satisfies, versionOf } from "./versions.ts";
 
 const ACTION = ACTIONS.modify;
@@ -24,6 +25,11 @@ export async function modify(
   request: ModifyRequest,
   call: Call,
 ): Promise<Database> {
+  const { password } = request;
+  if (password !== undefined && !isUsablePassword(password)) {
+    throw new ProviderError("rejected", `${ACTION}: ${UNUSABLE_PASSWORD}`, { code: "InvalidParameter" });
+  }
+  const verifier = password === undefined ? undefined : await scramVerifier(password);
   return await server.run(call, async (session) => {
     const read = async () => {
       const found = await server.read(call, session, id.name, id.server);
@@ -36,9 +42,14 @@ export async function modify(
     }
     const found = await read();
     const record = changed(found, request, server.address.database);
-    if (record === undefined) return found.database;
     const owned = found.row.role === true;
-    await session.mutate((owned ? commentOnRole : commentOnDatabase)(found.name, record));
+    const statements: string[] = [];
+    if (record !== undefined) {
+      statements.push((owned ? commentOnRole : commentOnDatabase)(found.name, record));
+    }
+    if (verifier !== undefined) statements.push(setPassword(found.name, verifier));
+    if (statements.length === 0) return found.database;
+    await session.mutate(statements.join("; "));
     return (await read()).database;
   });
 }
@@ -50,9 +61,17 @@ function changed(
   maintenance: string,
 ): DatabaseRecord | undefined {
   const { database, row } = found;
-  const { version, sizeGb, tags = {} } = request;
-  if ((version !== undefined || sizeGb !== undefined) && database.state !== "Available") {
+  const { version, sizeGb, tags = {}, password } = request;
+  const onlyTags = version === undefined && sizeGb === undefined && password === undefined;
+  if (!onlyTags && database.state !== "Available") {
     throw new ProviderError("busy", `${ACTION}: it is ${database.providerState}`, { code: "InvalidState" });
+  }
+  if (password !== undefined && database.access === undefined) {
+    throw new ProviderError(
+      "rejected",
+      `${ACTION}: it was adopted, and its owner is a role of somebody else, whose password stays as it is`,
+      { code: "PasswordOfOwner" },
+    );
   }
   if (version !== undefined && !satisfies(versionOf(row.version), version)) {
     throw new ProviderError(

@@ -94,6 +94,7 @@ export function createPostgresProvider(options: PostgresProviderOptions): Postgr
           clientTokens: true,
           readLagSeconds: 0,
           effectBoundSeconds: Math.ceil(timeoutMs / 1_000) + IDLE_SECONDS,
+          passwords: "always",
         };
       });
     },

@@ -127,6 +127,8 @@ export function toFound(row: CatalogRow, origin: RowOrigin): Found | undefined {
       ...stateOf(row, record),
       // Kept whatever befalls it later: one that may hold data must never look as if it had not been finished (rule 7).
       ...(served ? { endpoint: `${host}:${origin.port}` } : {}),
+      // An adopted database keeps its owner, of whom we know neither name nor password.
+      ...(row.role === true ? { access: { type: "postgresql", database: name, username: name } } : {}),
       tags: record?.tags ?? {},
       // PostgreSQL does not know when a database was made: an adopted one is older than all of ours (S1).
       createdAt: record?.createdAt ?? "1970-01-01T00:00:00.000Z",

@@ -4,6 +4,7 @@
  * @module
  */
 import { z } from "zod";
+import { passwordDigest } from "./logins.ts";
 import { invalid } from "./store.ts";
 import type { CreateBody, ModifyBody } from "./types.ts";
 
@@ -61,7 +62,7 @@ export function fingerprint(body: CreateBody): string {
     body.sizeGb,
     tags,
     body.masterUsername ?? null,
-    body.masterPassword ?? null,
+    body.masterPassword === undefined ? null : passwordDigest(body.masterPassword),
   ]);
 }
 

@@ -15,6 +15,7 @@ import { sleep } from "../../core/wait.ts";
 import { Bucket } from "./bucket.ts";
 import { type Fault, type FaultContext, Faults, REFUSALS } from "./faults.ts";
 import { type CallEntry, Ledger } from "./ledger.ts";
+import { letsIn, settleLogin } from "./logins.ts";
 import { type Applied, CloudModel } from "./model.ts";
 import { checkSetting, type CloudSettings, DEFAULT_SETTINGS } from "./settings.ts";
 import { dumpState, loadState } from "./state.ts";
@@ -258,11 +259,20 @@ export class SimulatedCloud {
     return [...this.#model.snapshots];
   }
 
+  /** Whether the database is there and lets its master user in with this password, as its engine would. */
+  loginWorks(id: string, password: string): boolean {
+    const record = this.get(id);
+    return record !== undefined && letsIn(record, password);
+  }
+
   /** Changes a database as a person at the console does: no rule, no operation, at once. */
   edit(id: string, change: ConsoleEdit): DatabaseView {
     const record = this.#known(id);
     const { tags, ...fields } = change;
-    if (fields.state !== undefined) record.op++; // what was going on is over
+    if (fields.state !== undefined) {
+      record.op++; // what was going on is over
+      settleLogin(record);
+    }
     Object.assign(record, fields);
     if (tags !== undefined) this.#model.store.setTags(record, { ...tags });
     const now = this.#clock.monotonic();

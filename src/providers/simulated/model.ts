@@ -9,6 +9,7 @@ import { TAG } from "../../api/constants.ts";
 import { jitter, type Random } from "../../core/random.ts";
 import { checkCreate, checkModify } from "./bodies.ts";
 import type { Effect, Ledger } from "./ledger.ts";
+import { firstLogin, passwordDigest, settleLogin } from "./logins.ts";
 import { reportedEngine, reportedVersion } from "./reported.ts";
 import type { CloudSettings } from "./settings.ts";
 import { conflict, invalid, listPage, notFound, Store, view } from "./store.ts";
@@ -95,6 +96,8 @@ export class CloudModel {
       clientTokens: s.clientTokens,
       readLagSeconds: s.readLagMs / 1000,
       effectBoundSeconds: s.effectBoundMs / 1000,
+      passwords: s.passwords,
+      snapshots: s.snapshots,
     };
   }
 
@@ -157,6 +160,7 @@ export class CloudModel {
       updatedAt: wall(at),
       listedFrom: at + settings.readLagMs * (0.5 + 0.45 * random.next()), // always below what is promised
       protected: settings.deletionProtection,
+      ...firstLogin(body),
       op: 0,
     };
     this.store.add(record);
@@ -193,6 +197,7 @@ export class CloudModel {
       }
       if (body.sizeGb !== undefined && !settings.stubborn.includes("sizeGb")) pending.sizeGb = body.sizeGb;
       record.pending = pending;
+      if (body.masterPassword !== undefined) record.nextPassword = passwordDigest(body.masterPassword);
       this.#end("modified", record, at, settings.modifyMs);
     }
     record.updatedAt = this.parts.wall(at);
@@ -211,6 +216,7 @@ export class CloudModel {
       throw conflict("DeletionProtected", `Database ${record.id} has deletion protection`);
     }
     if (snapshot !== undefined) {
+      if (!this.parts.settings.snapshots) throw invalid("This cloud takes no final snapshots");
       if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/.test(snapshot)) {
         throw invalid("finalSnapshot is not a valid name");
       }
@@ -218,7 +224,13 @@ export class CloudModel {
       if (known !== undefined && known.databaseId !== record.id) {
         throw conflict("SnapshotExists", `Snapshot ${snapshot} is of ${known.databaseId}`);
       }
-      if (known === undefined) this.snapshots.push({ name: snapshot, account, databaseId: record.id, at });
+      if (known === undefined) {
+        const { snapshotFailures } = this.parts.settings;
+        if (snapshotFailures > 0 && this.parts.random.next() < snapshotFailures) {
+          throw conflict("SnapshotFailed", `The snapshot ${snapshot} of ${record.id} failed`);
+        }
+        this.snapshots.push({ name: snapshot, account, databaseId: record.id, at });
+      }
     }
     record.state = "Deleting";
     record.word = undefined;
@@ -269,6 +281,7 @@ export class CloudModel {
           record.word = undefined;
         }
         record.pending = undefined;
+        settleLogin(record);
         break;
       case "gone":
         this.drop(record, job.at, "api");

@@ -5,6 +5,7 @@
  */
 import type { Clock } from "../../core/clock.ts";
 import { DeadlineError, withDeadline } from "../../core/wait.ts";
+import { accessOf, MASTER_USERNAME } from "../access.ts";
 import { ACTIONS, type CallVerb, lostClass, refusalError } from "../classify.ts";
 import { UNKNOWN_ACCOUNT } from "../info.ts";
 import type { CallOptions, Database, DatabasePage, DatabaseProvider, ProviderInfo } from "../port.ts";
@@ -53,7 +54,8 @@ export function createSimulatedProvider(
     name: "simulated",
     async info(call): Promise<ProviderInfo> {
       try {
-        return await send<InfoView>({ verb: "info" }, call);
+        const { passwords, ...rest } = await send<InfoView>({ verb: "info" }, call);
+        return { ...rest, passwords: passwords === "never" ? undefined : passwords };
       } catch (error) {
         if (error instanceof ProviderError && error.code === "NotFound") return UNKNOWN_ACCOUNT;
         throw error;
@@ -68,10 +70,14 @@ export function createSimulatedProvider(
       const { nextPageToken } = page;
       return { items: page.items.map(toDatabase), ...(nextPageToken === undefined ? {} : { nextPageToken }) };
     },
-    async create(body, call) {
+    async create({ password, deletionProtection: _unknownToTheContract, ...rest }, call) {
+      const body = password === undefined
+        ? rest
+        : { ...rest, masterUsername: MASTER_USERNAME, masterPassword: password };
       return toDatabase(await send<DatabaseView>({ verb: "create", body }, call));
     },
-    async modify(id, body, call) {
+    async modify(id, { password, deletionProtection: _unknownToTheContract, ...rest }, call) {
+      const body = password === undefined ? rest : { ...rest, masterPassword: password };
       return toDatabase(await send<DatabaseView>({ verb: "modify", id, body }, call));
     },
     async delete(id, call) {
@@ -91,5 +97,10 @@ function asProviderError(verb: CallVerb, signal: AbortSignal, cause: unknown): u
 
 function toDatabase(view: DatabaseView): Database {
   const { updatedAt: _updatedAt, state, ...rest } = view;
-  return { ...rest, ...toState(state), providerState: state };
+  return {
+    ...rest,
+    ...toState(state),
+    providerState: state,
+    access: accessOf(view.engine, view.name),
+  };
 }

@@ -49,6 +49,12 @@ export interface CloudSettings {
   minorVersion: number | null;
   /** Engines and the version prefixes they come in; `null` takes any. */
   engines: Record<string, string[]> | null;
+  /** What `GET /v1` says of passwords; they are taken all the same. */
+  passwords: "always" | "asked" | "never";
+  /** Whether final snapshots can be taken; `false` refuses a delete that wants one. */
+  snapshots: boolean;
+  /** Chance that a delete fails with `SnapshotFailed` where it wants a snapshot that is not there yet (D7). */
+  snapshotFailures: number;
   /** New databases have deletion protection (D5). */
   deletionProtection: boolean;
   /** Changes of these fields are accepted and never happen (R6). */
@@ -84,6 +90,9 @@ export const DEFAULT_SETTINGS: Readonly<CloudSettings> = {
   engineCase: "as-is",
   minorVersion: null,
   engines: null,
+  passwords: "asked",
+  snapshots: true,
+  snapshotFailures: 0,
   deletionProtection: false,
   stubborn: [],
   showPending: false,
@@ -96,6 +105,7 @@ const CHANCES: ReadonlySet<string> = new Set([
   "failAfter",
   "lateEffects",
   "provisionFailures",
+  "snapshotFailures",
 ]);
 
 /** Throws unless `value` may be the setting `key`: the right type, no negative number, chances at most 1. */

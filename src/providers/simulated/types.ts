@@ -78,6 +78,8 @@ export interface InfoView {
   readonly clientTokens: boolean;
   readonly readLagSeconds: number;
   readonly effectBoundSeconds: number;
+  readonly passwords: "always" | "asked" | "never";
+  readonly snapshots: boolean;
 }
 
 /** A refusal: HTTP status, code and message of the cloud-API's error body. */
@@ -107,6 +109,12 @@ export class ConnectionLostError extends Error {
   override readonly name = "ConnectionLostError";
 }
 
+/** A login; the cloud keeps no password but its digest ({@linkcode passwordDigest}). */
+export interface Login {
+  readonly username: string;
+  readonly password: string;
+}
+
 /** One database inside the cloud. Times `…At` are wall milliseconds, `listedFrom` is monotonic. */
 export interface CloudRecord {
   /** Creation order; the cursor of lists. */
@@ -129,6 +137,10 @@ export interface CloudRecord {
   /** Deletion protection. */
   protected: boolean;
   pending?: { version?: string; sizeGb?: number } | undefined;
+  /** The master login in force; absent where nobody set a password. */
+  login?: Login | undefined;
+  /** The digest of the password that comes into force when the change under way ends. */
+  nextPassword?: string | undefined;
   /** Counts operations: a timed end belongs to one of them. */
   op: number;
 }

@@ -2,6 +2,7 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { seededRandom } from "../../../src/core/random.ts";
 import { createHttpProvider } from "../../../src/providers/http.ts";
 import { SimulatedCloud } from "../../../src/providers/simulated/cloud.ts";
+import { REFUSALS } from "../../../src/providers/simulated/faults.ts";
 import { createSimulatedProvider } from "../../../src/providers/simulated/provider.ts";
 import { createCloudFetch, createCloudHandler, serveCloud } from "../../../src/providers/simulated/server.ts";
 import { createTransport, type Fetch } from "../../../src/providers/transport.ts";
@@ -22,8 +23,13 @@ function fastCloud(): SimulatedCloud {
   });
 }
 
-function cloudStage(cloud: SimulatedCloud): Pick<ContractStage, "mutations" | "slow"> {
+function cloudStage(
+  cloud: SimulatedCloud,
+): Pick<ContractStage, "mutations" | "slow" | "logsIn" | "snapshots" | "failSnapshot"> {
   return {
+    logsIn: ({ id }, password) => cloud.loginWorks(id, password),
+    snapshots: () => cloud.snapshots().map(({ name }) => name),
+    failSnapshot: () => cloud.faults.refuse("delete", REFUSALS.snapshotFailed),
     mutations: () => cloud.ledger.mutatingCalls().length,
     slow: (latencyMs) => cloud.configure({ latencyMs }),
   };
@@ -83,6 +89,6 @@ providerContract("http on the simulated cloud, over a socket", () => {
 
 providerContract("http on another cloud without tokens", () => {
   const tiny = serveTinyCloud();
-  const { mutations, slow, url } = tiny;
-  return { provider: createHttpProvider({ url, clock }), mutations, slow, close: () => tiny.close() };
+  const { url, close, ...rest } = tiny;
+  return { provider: createHttpProvider({ url, clock }), ...rest, close: () => close() };
 });

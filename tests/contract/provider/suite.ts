@@ -23,6 +23,12 @@ export interface ContractStage {
   readonly versions?: { readonly first: string; readonly next?: string } | undefined;
   /** An operation has ended when it is answered: there is no time in which another could be refused. @default false */
   readonly instant?: boolean | undefined;
+  /** Whether a client gets in with this password, by a look that does not go through the provider. Absent: cannot be seen here. */
+  readonly logsIn?: ((database: Database, password: string) => boolean | Promise<boolean>) | undefined;
+  /** Names of the final snapshots that were taken. Absent: cannot be seen here. */
+  readonly snapshots?: (() => readonly string[]) | undefined;
+  /** Makes the next final snapshot fail. Absent: cannot be made here. */
+  readonly failSnapshot?: (() => void) | undefined;
   close(): Promise<void>;
 }
 
@@ -108,6 +114,13 @@ async function idsByTags(
     pageToken = page.nextPageToken;
   }
   throw new Error("Listing databases: the pages do not end");
+}
+
+async function untilAbsent(provider: DatabaseProvider, id: string): Promise<void> {
+  await eventually("absence", async () => {
+    const state = await provider.get(id, CALL).then(() => "there", (e: ProviderError) => e.errorClass);
+    return state === "absent" || undefined;
+  });
 }
 
 /** Registers the tests for one provider. */
@@ -346,6 +359,83 @@ export function providerContract(name: string, make: () => Promise<ContractStage
     assertEquals(await classOf(provider.get(id, call)), "retryable");
     assertEquals(await classOf(provider.list({ ...call, tags: {} })), "retryable");
     assertEquals(stage.mutations(), before);
+  });
+
+  test("lets in with the password of the create, and of a change from then on", async (stage) => {
+    const { provider, logsIn } = stage;
+    const [first, second] = ["Ab3-_q'\\\"$%&~ x1", "second-Password-0123456789"];
+    if ((await provider.info(CALL)).passwords === undefined) return;
+    const { id, access, sizeGb, tags } = await created(provider, { password: first });
+    assert(access !== undefined);
+    assert(/^[a-z][a-z0-9+.-]*$/.test(access.type), access.type);
+    assert(access.database !== "" && access.username !== "");
+    const passwords = async () => {
+      const now = await inState(provider, id, "Available");
+      assertEquals(now.access, access);
+      return [await logsIn?.(now, first), await logsIn?.(now, second)];
+    };
+    const known = (...all: boolean[]) => logsIn === undefined ? [undefined, undefined] : all;
+    assertEquals(await passwords(), known(true, false));
+    assertEquals((await provider.modify(id, { password: second }, CALL)).id, id);
+    assertEquals(await passwords(), known(false, true));
+    await provider.modify(id, { password: second }, CALL);
+    assertEquals(await passwords(), known(false, true));
+    await provider.modify(id, { password: first, sizeGb: 30, tags: { a: "1" } }, CALL);
+    assertEquals(await passwords(), known(true, false));
+    const after = await provider.get(id, CALL);
+    assertEquals([after.sizeGb, after.tags], [30, { ...tags, a: "1" }]);
+    assert(sizeGb < 30);
+    const shown = JSON.stringify([after, (await provider.list({ ...CALL, tags })).items]);
+    for (const secret of [first, second]) assert(!shown.includes(JSON.stringify(secret).slice(1, -1)));
+  });
+
+  test("sets the first password of a database that was made without", async ({ provider, logsIn }) => {
+    if ((await provider.info(CALL)).passwords === undefined) return;
+    const { id } = await created(provider);
+    await provider.modify(id, { password: "late-Password-0123456789" }, CALL);
+    const now = await inState(provider, id, "Available");
+    if (logsIn !== undefined) assertEquals(await logsIn(now, "late-Password-0123456789"), true);
+  });
+
+  test("names no password in an error", async ({ provider }) => {
+    if ((await provider.info(CALL)).passwords === undefined) return;
+    const { id } = await created(provider);
+    const password = "no-one-may-read-this-0123456789";
+    const errors = await Promise.all([
+      failure(provider.create(request({ sizeGb: -1, password }), CALL)),
+      failure(provider.create(request({ engine: "no such", sizeGb: -1, password }), CALL)),
+      failure(provider.modify("db-unknown", { password }, CALL)),
+      failure(provider.modify(id, { sizeGb: 1, password }, CALL)),
+      failure(provider.modify(id, { password }, { signal: AbortSignal.abort() })),
+    ]);
+    for (const first of errors) {
+      for (let error: unknown = first; error instanceof Error; error = error.cause) {
+        assert(!`${error.stack}${JSON.stringify(error)}`.includes(password), error.message);
+      }
+    }
+  });
+
+  test("takes a final snapshot first, or refuses the delete", async (stage) => {
+    const { provider, snapshots, failSnapshot } = stage;
+    const name = `final-${crypto.randomUUID()}`;
+    const { id } = await created(provider);
+    if ((await provider.info(CALL)).snapshots !== true) {
+      assertEquals(await classOf(provider.delete(id, { ...CALL, finalSnapshot: name })), "rejected");
+      assertEquals((await provider.get(id, CALL)).state, "Available");
+      return;
+    }
+    if (failSnapshot !== undefined) {
+      failSnapshot();
+      assertEquals(await classOf(provider.delete(id, { ...CALL, finalSnapshot: name })), "rejected");
+      assertEquals((await provider.get(id, CALL)).state, "Available");
+      if (snapshots !== undefined) assertEquals(snapshots().includes(name), false);
+    }
+    await provider.delete(id, { ...CALL, finalSnapshot: name });
+    await untilAbsent(provider, id);
+    if (snapshots !== undefined) assertEquals(snapshots().filter((s) => s === name), [name]);
+    const other = await created(provider);
+    assertEquals(await classOf(provider.delete(other.id, { ...CALL, finalSnapshot: name })), "rejected");
+    assertEquals((await provider.get(other.id, CALL)).state, "Available");
   });
 
   test("says unknown of a mutation that is given up, retryable of a read", async (stage) => {

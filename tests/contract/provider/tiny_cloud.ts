@@ -16,6 +16,7 @@ interface Row {
   /** What goes on, until when, and what it leads to. */
   busy: { word: string; until: number; then: Partial<Row> | "gone" } | undefined;
   endpoint: string | null;
+  password: string | undefined;
 }
 
 /** A running tiny cloud. */
@@ -25,6 +26,9 @@ export interface TinyCloud {
   mutations(): number;
   /** Every later request is answered this much later, in milliseconds. */
   slow(ms: number): void;
+  logsIn(database: { readonly id: string }, password: string): boolean;
+  /** Names of the final snapshots. */
+  snapshots(): string[];
   close(): Promise<void>;
 }
 
@@ -33,6 +37,7 @@ export function serveTinyCloud(operationMs = 30): TinyCloud {
   const rows = new Map<string, Row>();
   const abort = new AbortController();
   const timers = new Set<ReturnType<typeof setTimeout>>();
+  const snapshots = new Map<string, string>();
   let mutations = 0;
   let delay = 0;
 
@@ -97,6 +102,7 @@ export function serveTinyCloud(operationMs = 30): TinyCloud {
         created: Date.now(),
         busy: undefined,
         endpoint: null,
+        password: body.masterPassword,
       };
       begin(row, "Provisioning", { endpoint: `${id}.tiny:5432` });
       rows.set(id, row);
@@ -117,12 +123,22 @@ export function serveTinyCloud(operationMs = 30): TinyCloud {
         // This one shows new values at once, while it is still at work.
         if (body.version !== undefined) row.version = body.version;
         if (body.sizeGb !== undefined) row.sizeGb = body.sizeGb;
-        if (body.version !== undefined || body.sizeGb !== undefined) begin(row, "Modifying", {});
+        if (body.masterPassword !== undefined) row.password = body.masterPassword;
+        if (body.version !== undefined || body.sizeGb !== undefined || body.masterPassword !== undefined) {
+          begin(row, "Modifying", {});
+        }
         return Response.json(show(row));
       }
       case "DELETE":
         if (row.busy !== undefined && row.busy.word !== "Deleting") return fail(409, "InvalidState");
-        if (row.busy === undefined) begin(row, "Deleting", "gone");
+        if (row.busy === undefined) {
+          const snapshot = url.searchParams.get("finalSnapshot");
+          if (snapshot !== null) {
+            if ((snapshots.get(snapshot) ?? row.id) !== row.id) return fail(409, "SnapshotExists");
+            snapshots.set(snapshot, row.id);
+          }
+          begin(row, "Deleting", "gone");
+        }
         return new Response(null, { status: 202 });
     }
     return fail(404, "NotFound");
@@ -149,6 +165,8 @@ export function serveTinyCloud(operationMs = 30): TinyCloud {
   return {
     url: `http://127.0.0.1:${server.addr.port}/base/`,
     mutations: () => mutations,
+    logsIn: ({ id }, password) => rows.get(id)?.password === password,
+    snapshots: () => [...snapshots.keys()],
     slow: (ms) => {
       delay = ms;
     },
