@@ -30,7 +30,22 @@ export const ANNOTATION = {
   adoptFrom: "db.my.domain/adopt-from",
   /** Any new value confirms a mass absence as real (rule 12). */
   confirmAbsence: "db.my.domain/confirm-absence",
+  /** Any new value asks for a new password in the connection Secret. */
+  rotatePassword: "db.my.domain/rotate-password",
 } as const;
+
+/** Annotations that the operator writes on a connection Secret. */
+export const SECRET_ANNOTATION = {
+  /** Opaque name of the password that it holds. */
+  revision: "db.my.domain/password-revision",
+  /** SHA-256 of the password, so that damage is noticed. */
+  checksum: "db.my.domain/password-checksum",
+  /** The `rotate-password` annotation that the password was made for. */
+  rotation: "db.my.domain/password-rotation",
+} as const;
+
+/** The label that names who manages an object; the value is {@linkcode OPERATOR_NAME}. */
+export const MANAGED_BY = "app.kubernetes.io/managed-by";
 
 /** Tags that the operator writes on an external database (S3). */
 export const TAG = {

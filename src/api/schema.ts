@@ -21,9 +21,17 @@ export const specSchema = z.object({
     ),
   sizeGb: z.int32().min(1).max(65536)
     .describe("Size of the storage in GiB. Can grow, never shrink."),
-  deletionPolicy: z.enum(["Delete", "Retain"]).optional()
+  deletionPolicy: z.enum(["Delete", "Retain", "Snapshot"]).optional()
     .describe(
-      "What happens to the database when this resource is deleted. Default: Delete for a created database, Retain for an adopted one.",
+      "What happens to the database when this resource is deleted. Snapshot: it is deleted once a final snapshot was taken, which status.finalSnapshot names. Default: Delete for a created database, Retain for an adopted one.",
+    ),
+  deletionProtection: z.boolean().optional()
+    .describe(
+      "While true the operator does not delete the database, whatever deletionPolicy says; false lets a deletion that waits go on. Kept at the provider too where it can be; absent leaves the provider's own as it is.",
+    ),
+  managementPolicy: z.enum(["Full", "ObserveOnly"]).optional()
+    .describe(
+      "ObserveOnly: the database of providerId is looked at and never changed, not even by a tag; deleting this resource leaves it as it is. Default: Full.",
     ),
   driftPolicy: z.enum(["Repair", "Report"]).optional()
     .describe(
@@ -47,6 +55,14 @@ export const specSchema = z.object({
     ),
   providerId: z.string().min(1).max(253).optional()
     .describe("Identifier of an existing database to adopt instead of creating one."),
+  connectionSecretRef: z.object({
+    name: z.string().min(1).max(253)
+      .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/).optional()
+      .describe("Name of the Secret, in the resource's namespace. Default: the resource's name with -connection."),
+  }).optional()
+    .describe(
+      "Asks for a Secret that holds all that a client needs to connect: type, provider, host, port, database, username, password and uri. Where the provider's databases are of no use without, there is one by default.",
+    ),
   paused: z.boolean().optional()
     .describe("While true the operator changes nothing at the cloud, not even for a deletion."),
 });
@@ -65,7 +81,7 @@ export const conditionSchema = z.object({
 
 /** How often one field was repaired without effect (R6). */
 export const repairSchema = z.object({
-  field: z.enum(["version", "sizeGb"]).describe("The field of spec that was repaired."),
+  field: z.enum(["version", "sizeGb", "deletionProtection"]).describe("The field of spec that was repaired."),
   attempts: z.int32().min(0).describe("Repairs sent for this wanted value."),
   wanted: z.string().max(63).describe("The wanted value, as text. Another one starts a new count."),
   lastAttemptTime: z.string().meta({ format: "date-time" }).describe("When the last repair was sent."),
@@ -85,6 +101,12 @@ export const statusSchema = z.object({
     "Counts the databases created for this resource; absent means 1.",
   ),
   adopted: z.boolean().optional().describe("True when the database was adopted rather than created."),
+  observeOnly: z.boolean().optional().describe(
+    "True while the database was only ever observed: nothing of this resource was written on it.",
+  ),
+  finalSnapshot: z.string().max(63).optional().describe(
+    "Name of the final snapshot that a deletion takes, or has taken, before it deletes the database.",
+  ),
   removing: z.string().max(253).optional().describe(
     "Identifier of the database whose deletion was, or is about to be, asked for.",
   ),
@@ -109,6 +131,16 @@ export const statusSchema = z.object({
     "x-kubernetes-list-type": "map",
     "x-kubernetes-list-map-keys": ["field"],
   }).optional().describe("Repairs that have not taken effect yet."),
+  binding: z.object({
+    name: z.string().max(253).describe("Name of the Secret."),
+    id: z.string().max(253).optional().describe("Identifier of the database that the password was set at."),
+    revision: z.string().max(63).optional().describe(
+      "Opaque name of the password that was last set there; the Secret carries that of the one it holds.",
+    ),
+    rotation: z.string().max(262144).optional().describe(
+      "The db.my.domain/rotate-password annotation last acted on.",
+    ),
+  }).optional().describe("The Secret to connect by, as servicebinding.io asks of a provisioned service."),
   lastHandledReconcile: z.string().max(262144).optional().describe(
     "The db.my.domain/reconcile annotation last acted on.",
   ),

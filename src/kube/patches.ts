@@ -126,7 +126,7 @@ function isTestable(value: unknown): boolean {
 }
 
 /** The test that nothing at all has changed meanwhile. */
-function testVersion(resourceVersion: string): JsonPatchOperation {
+export function testVersion(resourceVersion: string): JsonPatchOperation {
   return { op: "test", path: "/metadata/resourceVersion", value: resourceVersion };
 }
 
