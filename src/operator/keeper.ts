@@ -48,7 +48,7 @@ export interface KeeperEnv {
   /** A change of the CR was judged by the cached observation alone. */
   readonly onCacheHit: () => void;
   /** One more (1) or one less (−1) waits for its settle window. */
-  readonly onSettling: (delta: 1 | -1) => void;
+  readonly onSettling: (keeper: Keeper, delta: 1 | -1) => void;
   /** The actor reached its final state. */
   readonly onFinal: (keeper: Keeper, snapshot: DatabaseSnapshot) => void;
 }
@@ -225,7 +225,7 @@ export class Keeper {
   #settles(settling: boolean): void {
     if (settling === this.#settling) return;
     this.#settling = settling;
-    this.env.onSettling(settling ? 1 : -1);
+    this.env.onSettling(this, settling ? 1 : -1);
   }
 
   #stopActor(): void {

@@ -15,17 +15,14 @@ import { sleep } from "../core/wait.ts";
 import type { Cluster, EventRecorder } from "../kube/port.ts";
 import { Reflector, type ReflectorOptions } from "../kube/reflector.ts";
 import type { DatabaseProvider } from "../providers/port.ts";
+import type { ExternalDatabase } from "../api/schema.ts";
 import type { View } from "../statechart/view.ts";
-import { AbsenceLedger } from "./absences.ts";
 import { CrdWord } from "./crd_word.ts";
-import { AccountWatch } from "./account.ts";
 import { fencedCluster } from "./fenced_cluster.ts";
+import type { EffectEnv, SiteEnv } from "./effects/env.ts";
 import { operatorMachine, type OperatorWorld } from "./effects/mod.ts";
-import { ProviderGateway } from "./gateway.ts";
 import type { KeeperEnv, Transition } from "./keeper.ts";
-import { Observer } from "./observer.ts";
-import { OrphanWatch } from "./orphans.ts";
-import { Scheduler } from "./scheduler.ts";
+import { ProviderSite, type SiteFleet } from "./site.ts";
 import { Supervisor } from "./supervisor.ts";
 
 /** What the operator is made of and tuned by. Times are in milliseconds. */
@@ -66,12 +63,8 @@ const MINUTES = 60_000;
 export class Operator {
   readonly reflector: Reflector;
   readonly supervisor: Supervisor;
-  readonly gateway: ProviderGateway;
-  readonly account: AccountWatch;
-  readonly absences: AbsenceLedger;
-  readonly orphans: OrphanWatch;
-  readonly observer: Observer;
-  readonly scheduler: Scheduler;
+  /** The site of the flags. */
+  readonly site: ProviderSite;
   readonly #deps: OperatorDeps;
   readonly #stop = new AbortController();
   #clusterId: string | undefined;
@@ -86,83 +79,44 @@ export class Operator {
     const { clock, random, log, metrics } = deps;
     const cluster = fencedCluster(deps.cluster, deps.fence);
     this.#settleSince = clock.monotonic();
-    const periodMs = deps.pollIntervalMs ?? 5 * MINUTES;
-    this.scheduler = new Scheduler({
+    this.site = new ProviderSite({
+      name: "",
+      provider: deps.provider,
+      cluster,
       clock,
+      random,
+      log,
+      metrics,
+      periodMs: deps.pollIntervalMs ?? 5 * MINUTES,
       concurrency: deps.concurrency ?? 64,
       ratePerSecond: deps.ratePerSecond ?? 0,
-      onDepth: (depth) => metrics.queueDepth(depth),
-    });
-    this.gateway = new ProviderGateway({
-      provider: deps.provider,
-      scheduler: this.scheduler,
-      clock,
-      metrics,
       callTimeoutMs: deps.callTimeoutMs ?? 30_000,
-      fence: () => this.#fence(),
-      // The list, whose failures are told else, waits behind all that is more urgent and may not be sent for long (L4).
-      onThrottled: (error) => {
-        this.supervisor.onUnreadable(error, true);
-        this.observer.requestRound(); // for when it is over
-      },
-    });
-    this.account = new AccountWatch({
-      gateway: this.gateway,
-      clock,
-      random,
-      log,
-      onChange: () => this.supervisor.onWorldChanged(true),
-    });
-    this.absences = new AbsenceLedger({
-      clock,
-      periodMs,
-      known: () => this.supervisor.known(),
-      onChange: (active, held) => {
-        log.log(
-          active ? "error" : "info",
-          active ? "Many databases turned absent together" : "Mass absence is over",
-          {
-            held,
-          },
-        );
-        this.supervisor.onWorldChanged();
-      },
-    });
-    this.observer = new Observer({
-      gateway: this.gateway,
-      clock,
-      random,
-      log,
-      periodMs,
       clusterId: () => this.clusterId,
-      hurried: () => this.supervisor.crowded,
-      sink: {
-        onRound: async (round) => {
-          await this.supervisor.onRound(round);
-          await this.orphans.judge(round, this.#stop.signal);
-        },
-        onUnreadable: (error) => this.supervisor.onUnreadable(error),
-      },
+      fence: () => this.#fence(),
+      fleet: this.#fleet(),
+      stopped: this.#stop.signal,
+      onDepth: (depth) => metrics.queueDepth(depth),
+      onOrphans: (count) => metrics.orphans(count),
     });
+    const common: Omit<EffectEnv, keyof SiteEnv> = {
+      cluster,
+      crd: new CrdWord(cluster, clock),
+      recorder: deps.recorder,
+      clock,
+      log,
+      metrics,
+      clusterId: () => this.clusterId,
+      requestRelist: () => this.reflector.relist(),
+    };
+    const envs = new WeakMap<ProviderSite, EffectEnv>();
     const world: OperatorWorld = {
-      view: (uid) => this.view(uid),
+      view: (object) => this.view(object),
       random,
-      env: {
-        cluster,
-        crd: new CrdWord(cluster, clock),
-        gateway: this.gateway,
-        recorder: deps.recorder,
-        clock,
-        log,
-        metrics,
-        clusterId: () => this.clusterId,
-        view: (uid) => this.view(uid),
-        requestRound: () => this.observer.requestRound(),
-        requestRelist: () => this.reflector.relist(),
-        requestAccount: () => this.account.requestRefresh(),
-        accountHeard: (since, signal) => this.account.heard(since, signal),
-        noteAbsent: (uid) => this.absences.absent(uid),
-        notePresent: (uid) => this.absences.present(uid),
+      envOf: (object) => {
+        const site = this.siteOf(object);
+        const env = envs.get(site) ?? { ...common, ...this.#siteEnv(site) };
+        envs.set(site, env);
+        return env;
       },
     };
     this.supervisor = new Supervisor({
@@ -173,7 +127,8 @@ export class Operator {
       cluster,
       log,
       metrics,
-      absences: this.absences,
+      siteOf: (object) => this.siteOf(object),
+      settled: (uid) => this.site.absences.settled(uid),
       inspect: deps.inspect,
       ...(deps.onTransition === undefined ? {} : { onTransition: deps.onTransition }),
       ...(deps.hibernateAfterMs === undefined ? {} : { hibernateAfterMs: deps.hibernateAfterMs }),
@@ -193,14 +148,36 @@ export class Operator {
         onSynced: () => log.log("info", "The resources are listed", { count: this.reflector.size }),
       },
     });
-    this.orphans = new OrphanWatch({
-      cluster,
-      log,
-      metrics,
-      synced: () => this.reflector.synced && this.supervisor.backlog === 0,
-      isKnown: (uid) => this.supervisor.has(uid) || this.reflector.get(uid) !== undefined,
-      isWatched: (namespace) => deps.namespaces?.length ? deps.namespaces.includes(namespace) : true,
-    });
+  }
+
+  /** The account of the flags. */
+  get account(): ProviderSite["account"] {
+    return this.site.account;
+  }
+
+  /** What turned absent together in the account of the flags. */
+  get absences(): ProviderSite["absences"] {
+    return this.site.absences;
+  }
+
+  /** The observer of the account of the flags. */
+  get observer(): ProviderSite["observer"] {
+    return this.site.observer;
+  }
+
+  /** The scheduler of the account of the flags. */
+  get scheduler(): ProviderSite["scheduler"] {
+    return this.site.scheduler;
+  }
+
+  /** The databases without resource of the account of the flags. */
+  get orphans(): ProviderSite["orphans"] {
+    return this.site.orphans;
+  }
+
+  /** Mutating calls under way at all accounts: while there is one the lease is not released (rule 21). */
+  get gateway(): { readonly mutationsInFlight: number } {
+    return this.site.gateway;
   }
 
   /** The cluster's identity, as tags have it (S3). */
@@ -214,35 +191,54 @@ export class Operator {
     return this.#identityError;
   }
 
+  /** The site that a resource's database is, or is to be, at. */
+  siteOf(_object: ExternalDatabase): ProviderSite {
+    return this.site;
+  }
+
   /** What a decision about one CR may read now. */
-  view(uid: string): View {
-    const { clock } = this.#deps;
-    const info = this.account.info;
+  view(object: ExternalDatabase): View {
+    return this.#viewOf(object.metadata.uid, this.siteOf(object));
+  }
+
+  #viewOf(uid: string, site: ProviderSite): View {
+    const { clock, cacheTtlMs = 5 * MINUTES } = this.#deps;
     return {
+      ...site.view(uid),
       now: clock.monotonic(),
       wallNow: clock.now(),
-      provider: info && {
-        account: info.account,
-        clientTokens: info.clientTokens,
-        readLagMs: info.readLagSeconds * 1_000,
-        effectBoundMs: info.effectBoundSeconds * 1_000,
-      },
-      accountAt: this.account.infoAt,
-      accountWords: this.account.words,
-      accountSince: this.account.since,
-      accountLeft: this.account.left,
-      providerError: this.account.error,
-      providerErrorClass: this.account.errorClass,
       settleSince: this.#settleSince,
       clusterId: this.clusterId,
-      // A list that takes longer than its period is the period: else a large account under load would be called silent.
-      pollMs: Math.max(this.#deps.pollIntervalMs ?? 5 * MINUTES, this.observer.roundMs),
-      cacheTtlMs: this.#deps.cacheTtlMs ?? 5 * MINUTES,
-      crowded: this.supervisor.crowded,
-      massAbsent: this.absences.isHeld(uid),
-      massAbsence: this.absences.active,
-      massAbsenceOverAt: this.absences.overAt,
-      roundAt: this.observer.roundAt,
+      cacheTtlMs,
+    };
+  }
+
+  #siteEnv(site: ProviderSite): SiteEnv {
+    return {
+      gateway: site.gateway,
+      view: (uid) => this.#viewOf(uid, site),
+      requestRound: () => site.observer.requestRound(),
+      requestAccount: () => site.account.requestRefresh(),
+      accountHeard: (since, signal) => site.account.heard(since, signal),
+      noteAbsent: (uid) => site.absences.absent(uid),
+      notePresent: (uid) => site.absences.present(uid),
+    };
+  }
+
+  #fleet(): SiteFleet {
+    const { namespaces } = this.#deps;
+    const synced = () => this.reflector.synced && this.supervisor.backlog === 0;
+    return {
+      known: (site) => this.supervisor.known(site),
+      isCrowded: (site) => this.supervisor.isCrowded(site),
+      onRound: (round, site) => this.supervisor.onRound(round, site),
+      onUnreadable: (error, site, once) => this.supervisor.onUnreadable(error, site, once),
+      onWorldChanged: (site, everyone) => this.supervisor.onWorldChanged(site, everyone),
+      get synced() {
+        return synced();
+      },
+      isKnown: (uid) => this.supervisor.has(uid) || this.reflector.get(uid) !== undefined,
+      isWatched: (namespace) => namespaces?.length ? namespaces.includes(namespace) : true,
     };
   }
 
@@ -256,9 +252,9 @@ export class Operator {
     const running = AbortSignal.any([signal, this.#stop.signal]);
     if (!(await this.#identify(running))) return;
     const parts = [
-      this.account.run(running),
+      this.site.account.run(running),
       this.reflector.run(running),
-      this.observer.run(running),
+      this.site.observer.run(running),
       this.supervisor.sweep(running),
     ];
     this.#background = Promise.allSettled(parts);

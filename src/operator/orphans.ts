@@ -23,7 +23,7 @@ export class OrphanWatch {
     private readonly options: {
       readonly cluster: Cluster;
       readonly log: Logger;
-      readonly metrics: Metrics;
+      readonly metrics: Pick<Metrics, "orphans">;
       /** Whether the reflector knows the whole cluster. */
       readonly synced: () => boolean;
       /** Whether a CR of this UID is known. */

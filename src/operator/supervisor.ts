@@ -11,12 +11,12 @@ import type { Metrics } from "../core/metrics.ts";
 import { sleep } from "../core/wait.ts";
 import { absenceConfirmed, isRemovalAsked } from "../statechart/facts.ts";
 import type { ProviderError } from "../providers/port.ts";
-import type { AbsenceLedger } from "./absences.ts";
 import { reportCrash } from "./crash_report.ts";
 import { FormerUids } from "./former_uids.ts";
 import { Inbox } from "./inbox.ts";
 import { type DatabaseSnapshot, Keeper, type KeeperEnv, type Transition } from "./keeper.ts";
 import { type Round, unreadableAs } from "./observer.ts";
+import type { ProviderSite } from "./site.ts";
 
 /** What a {@linkcode Supervisor} takes. */
 export interface SupervisorOptions
@@ -24,7 +24,10 @@ export interface SupervisorOptions
   readonly cluster: Cluster;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly absences: AbsenceLedger;
+  /** The site of the account that a resource's database is, or is to be, at. */
+  readonly siteOf: (object: ExternalDatabase) => ProviderSite;
+  /** An absence was confirmed by a person, or the resource is gone: no site counts it any more (rule 12). */
+  readonly settled: (uid: string) => void;
   readonly onTransition?: (transition: Transition) => void;
   /** Idle time after which an actor sleeps, in milliseconds. @default 600_000 */
   readonly hibernateAfterMs?: number;
@@ -48,7 +51,9 @@ export class Supervisor {
   readonly #former = new FormerUids();
   /** Those that went by our own release. */
   readonly #released = new FormerUids();
-  #settling = 0;
+  /** How many of each site wait for their settle window, and at which site each that waits was counted. */
+  readonly #settling = new Map<ProviderSite, number>();
+  readonly #settlingAt = new WeakMap<Keeper, ProviderSite>();
   /** Aborts what the supervisor itself has under way. */
   readonly #stopped = new AbortController();
 
@@ -74,7 +79,7 @@ export class Supervisor {
       onCrash: (keeper, error, crashes) =>
         reportCrash(options, keeper.object, error, crashes, this.#stopped.signal),
       onCacheHit: () => options.metrics.cache(true),
-      onSettling: (delta) => this.#settling += delta,
+      onSettling: (keeper, delta) => this.#settles(keeper, delta),
       onFinal: (keeper, snapshot) => this.#final(keeper, snapshot),
     };
   }
@@ -94,9 +99,9 @@ export class Supervisor {
     return this.#inbox.size;
   }
 
-  /** So many CRs wait for their settle window that one list for all costs less than a lookup each. */
-  get crowded(): boolean {
-    return this.#settling >= CROWD;
+  /** So many CRs of a site wait for their settle window that one list for all costs less than a lookup each. */
+  isCrowded(site: ProviderSite): boolean {
+    return (this.#settling.get(site) ?? 0) >= CROWD;
   }
 
   /** Whether a CR of this UID is known. */
@@ -119,20 +124,20 @@ export class Supervisor {
     this.#inbox.push({ kind: "gone", object });
   }
 
-  /** How many databases ought to be there: once available, and not being deleted (rule 12). */
-  known(): number {
+  /** How many databases of a site ought to be there: once available, and not being deleted (rule 12). */
+  known(site: ProviderSite): number {
     let n = 0;
-    for (const { object } of this.#keepers.values()) if (isExpected(object)) n++;
+    for (const { object } of this.#of(site)) if (isExpected(object)) n++;
     return n;
   }
 
-  /** Fans a complete list out. Absences are counted for the whole list before any actor hears of one (rule 12). */
-  async onRound(round: Round): Promise<void> {
+  /** Fans a site's complete list out. Absences are counted for the whole list before any actor hears of one (rule 12). */
+  async onRound(round: Round, site: ProviderSite): Promise<void> {
     // In one go: an actor whose timer fires between two slices must not find the list ended and the absences uncounted.
-    this.#count(round);
+    this.#count(round, site);
     const missing: Keeper[] = [];
     let n = 0;
-    for (const keeper of [...this.#keepers.values()]) {
+    for (const keeper of [...this.#of(site)]) {
       if (++n % SLICE === 0) await this.#yield();
       const { uid } = keeper.object.metadata;
       const id = keeper.object.status?.providerId;
@@ -156,25 +161,25 @@ export class Supervisor {
       keeper.listed({ type: "external.listed", ...listed, duplicates });
     }
     for (const keeper of missing) keeper.send({ type: "external.unlisted", sentAt: round.sentAt });
-    this.onWorldChanged();
+    this.onWorldChanged(site);
   }
 
   /** Counts who is there and who ought to be (rule 12). */
-  #count(round: Round): void {
+  #count(round: Round, site: ProviderSite): void {
     const absent: string[] = [];
-    for (const { object, finished } of this.#keepers.values()) {
+    for (const { object, finished } of this.#of(site)) {
       const id = object.status?.providerId;
       if (id === undefined || finished) continue;
-      if (round.byId.has(id)) this.#o.absences.present(object.metadata.uid);
+      if (round.byId.has(id)) site.absences.present(object.metadata.uid);
       else if (unreadableAs(round, id) !== undefined) continue; // S6: it is there, or may be
       else if (isExpected(object)) absent.push(object.metadata.uid);
     }
-    this.#o.absences.absentAll(absent);
+    site.absences.absentAll(absent);
   }
 
-  /** The list failed: every actor is told (C5). With `once`, not those that know of a failure of its class: another call's words are no news. */
-  onUnreadable(error: ProviderError, once = false): void {
-    for (const keeper of this.#keepers.values()) {
+  /** A site's list failed: every actor of it is told (C5). With `once`, not those that know of a failure of its class: another call's words are no news. */
+  onUnreadable(error: ProviderError, site: ProviderSite, once = false): void {
+    for (const keeper of this.#of(site)) {
       if (keeper.object.status?.providerId === undefined) continue;
       const known = keeper.snapshot?.context.knowledge.unreadable?.errorClass;
       if (once && known === error.errorClass) continue;
@@ -182,9 +187,9 @@ export class Supervisor {
     }
   }
 
-  /** Something of the account changed: whoever rests without being in step decides anew; `everyone` includes sleepers. */
-  onWorldChanged(everyone = false): void {
-    for (const keeper of this.#keepers.values()) {
+  /** Something of a site's account changed: whoever rests there without being in step decides anew; `everyone` includes sleepers. */
+  onWorldChanged(site: ProviderSite, everyone = false): void {
+    for (const keeper of this.#of(site)) {
       const decision = keeper.snapshot?.context.decision;
       if (everyone || (decision !== undefined && decision.synced.status !== "True")) {
         keeper.send({ type: "world.changed" });
@@ -219,9 +224,21 @@ export class Supervisor {
     this.#keepers.clear();
   }
 
+  /** The keepers of a site. */
+  *#of(site: ProviderSite): Iterable<Keeper> {
+    for (const keeper of this.#keepers.values()) if (this.#o.siteOf(keeper.object) === site) yield keeper;
+  }
+
+  #settles(keeper: Keeper, delta: 1 | -1): void {
+    const site = this.#settlingAt.get(keeper) ?? this.#o.siteOf(keeper.object);
+    this.#settlingAt.set(keeper, site);
+    if (delta === -1) this.#settlingAt.delete(keeper);
+    this.#settling.set(site, (this.#settling.get(site) ?? 0) + delta);
+  }
+
   #upsert(object: ExternalDatabase, lost: string | undefined): void {
     const { uid } = object.metadata;
-    if (absenceConfirmed(object)) this.#o.absences.settled(uid);
+    if (absenceConfirmed(object)) this.#o.settled(uid);
     const known = this.#keepers.get(uid);
     if (known !== undefined) return known.upsert(object, lost);
     if (lost !== undefined) this.#released.delete(uid); // a restored cluster has it again
@@ -232,7 +249,7 @@ export class Supervisor {
 
   #gone(object: ExternalDatabase): void {
     const { uid } = object.metadata;
-    this.#o.absences.settled(uid); // whether or not its actor heard of it first
+    this.#o.settled(uid); // whether or not its actor heard of it first
     const keeper = this.#keepers.get(uid);
     if (keeper === undefined) return;
     if (keeper.finished) return this.#forget(keeper);

@@ -11,8 +11,8 @@ import type { View } from "./view.ts";
 
 /** The world as an actor may ask of it; the operator gives it, a test stands in for it. */
 export interface World {
-  /** What a decision about this UID may read now. */
-  view(uid: string): View;
+  /** What a decision about this resource may read now. */
+  view(object: ExternalDatabase): View;
   readonly random: Random;
 }
 

@@ -82,7 +82,7 @@ const setUp = setup({
 
 function chooseStep(context: DatabaseContext): Partial<DatabaseContext> {
   const { knowledge, world } = context;
-  const view = world.view(knowledge.object.metadata.uid);
+  const view = world.view(knowledge.object);
   const decision = decide(knowledge, view);
   const begunAt = knowledge.stimuli;
   const rest = (chosen: Decision): Partial<DatabaseContext> => ({
@@ -106,7 +106,7 @@ function restOf({ waitMs }: Decision, now: number, random: Random): DatabaseCont
 }
 
 function now(context: DatabaseContext): number {
-  return context.world.view(context.knowledge.object.metadata.uid).now;
+  return context.world.view(context.knowledge.object).now;
 }
 
 function learnEvent(context: DatabaseContext, event: DatabaseEvent): Knowledge {
@@ -277,7 +277,7 @@ export const databaseMachine = setUp.createMachine({
   context: ({ input }) => {
     const knowledge = initialKnowledge(
       input.object,
-      input.world.view(input.object.metadata.uid).now,
+      input.world.view(input.object).now,
       input.kept,
     );
     const verdict = { status: "Unknown", reason: "Pending", message: "" } as const;

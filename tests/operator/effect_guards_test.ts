@@ -110,7 +110,7 @@ async function run(effect: EffectFunction, knowledge: Knowledge, answers: Answer
   const verdict = { status: "False", reason: "Creating", message: "" } as const;
   const decision = { state: "Creating", step: "create", ready: verdict, synced: verdict } as Decision;
   const latest = () => answers.latest ?? knowledge;
-  const world = { view: env.view, random: seededRandom(1) };
+  const world = { view: () => view(answers.view), random: seededRandom(1) };
   const input: EffectInput & { readonly world: World } = { knowledge, decision, latest, world };
   const learned = await effect(env, input, new AbortController().signal);
   return { sent, patches, learned };

@@ -110,7 +110,7 @@ Deno.test("design 7: a process that is asked to end sends nothing new", () =>
     world.cluster.create("default", "orders");
     await world.available("orders");
     const ended = process.stop();
-    const { gateway } = process.operator;
+    const { gateway } = process.operator.site;
     await assertRejects(() => gateway.get("db-1", "poll", signal), NotSentError, "stopping");
     await ended;
   }));

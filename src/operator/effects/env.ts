@@ -20,22 +20,12 @@ import type { CrdWord } from "../crd_word.ts";
 import { type Answer, NotSentError, type ProviderGateway } from "../gateway.ts";
 import type { Lane } from "../scheduler.ts";
 
-/** Everything that effects reach beyond their actor. */
-export interface EffectEnv {
-  readonly cluster: Cluster;
-  /** What is known of the operator's own CRD (rule 13). */
-  readonly crd: CrdWord;
+/** The part of {@linkcode EffectEnv} that belongs to the account that a resource's database is at. */
+export interface SiteEnv {
   readonly gateway: ProviderGateway;
-  readonly recorder: EventRecorder;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-  readonly clusterId: () => string;
   readonly view: (uid: string) => View;
   /** Asks the observer for a list soon: an absence is only certain once a whole list was counted (rule 12). */
   readonly requestRound: () => void;
-  /** Asks for a list of the cluster: what was read says that it went back in time. */
-  readonly requestRelist: () => void;
   /** Asks for the account soon: an absence counts only under the account that holds the database (S4, A2). */
   readonly requestAccount: () => void;
   /** Resolves once the account has said its name in answer to a request of this time or later, or did not answer. */
@@ -44,6 +34,20 @@ export interface EffectEnv {
   readonly noteAbsent: (uid: string) => void;
   /** A database was read by id: whatever a list said, it is there (rule 10). */
   readonly notePresent: (uid: string) => void;
+}
+
+/** Everything that effects reach beyond their actor. */
+export interface EffectEnv extends SiteEnv {
+  readonly cluster: Cluster;
+  /** What is known of the operator's own CRD (rule 13). */
+  readonly crd: CrdWord;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly clusterId: () => string;
+  /** Asks for a list of the cluster: what was read says that it went back in time. */
+  readonly requestRelist: () => void;
 }
 
 /** One effect. */

@@ -4,6 +4,7 @@
  * @module
  */
 import { fromPromise } from "xstate";
+import type { ExternalDatabase } from "../../api/schema.ts";
 import { isRewound } from "../../kube/rewind.ts";
 import type { EffectInput } from "../../statechart/context.ts";
 import type { Learned } from "../../statechart/knowledge.ts";
@@ -40,8 +41,8 @@ const FUNCTIONS: Record<Effect, EffectFunction> = {
 
 /** The world of an actor that runs {@linkcode operatorMachine}. */
 export interface OperatorWorld extends World {
-  /** What its effects work with. */
-  readonly env: EffectEnv;
+  /** What the effects of this resource's actor work with. */
+  envOf(object: ExternalDatabase): EffectEnv;
 }
 
 /** The machine with its effects, shared by all actors: making one costs milliseconds, so what differs comes with an actor's world. */
@@ -49,7 +50,12 @@ export const operatorMachine: DatabaseMachine = databaseMachine.provide({
   actors: Object.fromEntries(EFFECTS.map((effect) => [
     effect,
     fromPromise<Learned, EffectInput>(({ input, signal }) =>
-      measured((input.world as OperatorWorld).env, effect, input, signal)
+      measured(
+        (input.world as OperatorWorld).envOf(input.knowledge.object),
+        effect,
+        input,
+        signal,
+      )
     ),
   ])) as Parameters<DatabaseMachine["provide"]>[0]["actors"] & object,
 });

@@ -1,0 +1,188 @@
+/**
+ * What belongs to one provider account: the scheduler of its calls, the way to it, the watch over its identity, the
+ * observer of its databases, and the ledgers of what is absent and what has no resource.
+ *
+ * Sites stand side by side and share nothing but clock, cluster and fleet: an account that is throttled, or down, or
+ * whose databases turn absent together, holds up no resource of another.
+ *
+ * @module
+ */
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/log.ts";
+import type { Metrics } from "../core/metrics.ts";
+import type { Random } from "../core/random.ts";
+import type { Cluster } from "../kube/port.ts";
+import type { DatabaseProvider, ProviderError } from "../providers/port.ts";
+import type { View } from "../statechart/view.ts";
+import { AbsenceLedger } from "./absences.ts";
+import { AccountWatch } from "./account.ts";
+import { ProviderGateway } from "./gateway.ts";
+import { Observer, type Round } from "./observer.ts";
+import { OrphanWatch } from "./orphans.ts";
+import { Scheduler } from "./scheduler.ts";
+
+/** What a site tells the resources that are its own, and asks of them. */
+export interface SiteFleet {
+  /** How many of the site's databases ought to be there (rule 12). */
+  known(site: ProviderSite): number;
+  /** So many of the site's resources wait for their settle window that one list for all is cheaper. */
+  isCrowded(site: ProviderSite): boolean;
+  /** Fans a complete list of the site out. */
+  onRound(round: Round, site: ProviderSite): Promise<void>;
+  /** The site cannot be read. */
+  onUnreadable(error: ProviderError, site: ProviderSite, once?: boolean): void;
+  /** Something of the site's account changed. */
+  onWorldChanged(site: ProviderSite, everyone?: boolean): void;
+  /** Whether the whole cluster is known, and all that was heard of it was handed on. */
+  readonly synced: boolean;
+  /** Whether a resource of this UID is known. */
+  isKnown(uid: string): boolean;
+  /** Whether the namespace is watched. */
+  isWatched(namespace: string): boolean;
+}
+
+/** What a {@linkcode ProviderSite} takes. Times are in milliseconds. */
+export interface SiteOptions {
+  /** The class that it serves; "" is the site of the flags. */
+  readonly name: string;
+  readonly provider: DatabaseProvider;
+  readonly cluster: Cluster;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly periodMs: number;
+  readonly concurrency: number;
+  readonly ratePerSecond: number;
+  readonly callTimeoutMs: number;
+  readonly clusterId: () => string;
+  /** Throws when nothing may be sent now (rule 21). */
+  readonly fence: () => void;
+  readonly fleet: SiteFleet;
+  /** Ends what the site has under way when the operator stops. */
+  readonly stopped: AbortSignal;
+  /** Told the number of waiting calls whenever it changes. */
+  readonly onDepth: (depth: number) => void;
+  /** Told the number of orphans after each list. */
+  readonly onOrphans: (count: number) => void;
+}
+
+/** The part of a {@linkcode View} that comes from a site. */
+export type SiteView = Omit<View, "now" | "wallNow" | "settleSince" | "clusterId" | "cacheTtlMs">;
+
+/** One provider account at work. */
+export class ProviderSite {
+  /** The class that it serves; "" is the site of the flags. */
+  readonly name: string;
+  readonly scheduler: Scheduler;
+  readonly gateway: ProviderGateway;
+  readonly account: AccountWatch;
+  readonly absences: AbsenceLedger;
+  readonly observer: Observer;
+  readonly orphans: OrphanWatch;
+  readonly #o: SiteOptions;
+
+  constructor(options: SiteOptions) {
+    this.#o = options;
+    this.name = options.name;
+    const { provider, cluster, clock, random, metrics, fleet, periodMs, callTimeoutMs } = options;
+    const log = named(options.log, options.name);
+    this.scheduler = new Scheduler({
+      clock,
+      concurrency: options.concurrency,
+      ratePerSecond: options.ratePerSecond,
+      onDepth: options.onDepth,
+    });
+    this.gateway = new ProviderGateway({
+      provider,
+      scheduler: this.scheduler,
+      clock,
+      metrics,
+      callTimeoutMs,
+      fence: options.fence,
+      // The list, whose failures are told else, waits behind all that is more urgent and may not be sent for long (L4).
+      onThrottled: (error) => {
+        fleet.onUnreadable(error, this, true);
+        this.observer.requestRound(); // for when it is over
+      },
+    });
+    this.account = new AccountWatch({
+      gateway: this.gateway,
+      clock,
+      random,
+      log,
+      onChange: () => fleet.onWorldChanged(this, true),
+    });
+    this.absences = new AbsenceLedger({
+      clock,
+      periodMs,
+      known: () => fleet.known(this),
+      onChange: (active, held) => {
+        log.log(
+          active ? "error" : "info",
+          active ? "Many databases turned absent together" : "Mass absence is over",
+          { held },
+        );
+        fleet.onWorldChanged(this);
+      },
+    });
+    this.observer = new Observer({
+      gateway: this.gateway,
+      clock,
+      random,
+      log,
+      periodMs,
+      clusterId: options.clusterId,
+      hurried: () => fleet.isCrowded(this),
+      sink: {
+        onRound: async (round) => {
+          await fleet.onRound(round, this);
+          await this.orphans.judge(round, options.stopped);
+        },
+        onUnreadable: (error) => fleet.onUnreadable(error, this),
+      },
+    });
+    this.orphans = new OrphanWatch({
+      cluster,
+      log,
+      metrics: { orphans: options.onOrphans },
+      synced: () => fleet.synced,
+      isKnown: (uid) => fleet.isKnown(uid),
+      isWatched: (namespace) => fleet.isWatched(namespace),
+    });
+  }
+
+  /** What a decision about one of its resources may read now. */
+  view(uid: string): SiteView {
+    const { account, observer, absences } = this;
+    const { fleet, periodMs } = this.#o;
+    const { info } = account;
+    return {
+      provider: info && {
+        account: info.account,
+        clientTokens: info.clientTokens,
+        readLagMs: info.readLagSeconds * 1_000,
+        effectBoundMs: info.effectBoundSeconds * 1_000,
+      },
+      accountAt: account.infoAt,
+      accountWords: account.words,
+      accountSince: account.since,
+      accountLeft: account.left,
+      providerError: account.error,
+      providerErrorClass: account.errorClass,
+      // A list that takes longer than its period is the period: else a large account under load would be called silent.
+      pollMs: Math.max(periodMs, observer.roundMs),
+      crowded: fleet.isCrowded(this),
+      massAbsent: absences.isHeld(uid),
+      massAbsence: absences.active,
+      massAbsenceOverAt: absences.overAt,
+      roundAt: observer.roundAt,
+    };
+  }
+}
+
+/** A log whose lines say which class they are about; the flags' site needs no name. */
+function named(log: Logger, name: string): Logger {
+  if (name === "") return log;
+  return { log: (level, message, fields) => log.log(level, message, { class: name, ...fields }) };
+}
