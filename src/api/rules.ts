@@ -34,6 +34,10 @@ const NO_SPEC = "!has(self.spec) || !has(oldSelf.spec)";
 const NOTHING_OBSERVED = "!has(self.status) || !has(self.status.observed)";
 const NO_ID = "!has(self.status) || !has(self.status.providerId)";
 
+/** What only watches a database must say which (D4). */
+const OBSERVES = (spec: string) =>
+  `has(${spec}.managementPolicy) && ${spec}.managementPolicy == 'ObserveOnly' && !has(${spec}.providerId)`;
+
 /** Rules at the root of the resource. */
 export const RULES: readonly ValidationRule[] = [
   {
@@ -93,5 +97,18 @@ export const RULES: readonly ValidationRule[] = [
       "'\", which this resource has; remove it, set it to that, or create another ExternalDatabase'",
     fieldPath: ".spec.providerId",
     reason: "FieldValueForbidden",
+  },
+  {
+    // Nothing is created under ObserveOnly, so that without an id there is nothing to look at.
+    rule: anyOf(
+      "!has(self.spec)",
+      `!(${OBSERVES("self.spec")})`,
+      `(oldSelf.hasValue() && has(oldSelf.value().spec) && ${OBSERVES("oldSelf.value().spec")})`,
+    ),
+    message:
+      "spec.providerId is required where managementPolicy is ObserveOnly: it names the database to look at",
+    fieldPath: ".spec.providerId",
+    reason: "FieldValueRequired",
+    optionalOldSelf: true,
   },
 ];

@@ -24,7 +24,10 @@ export function validateSpec(value: unknown): SpecValidation {
     const path = issue?.path ?? [];
     return refused(path.map(String), valueAt(value, path), issue?.message ?? "it is not valid");
   }
-  const { pollInterval } = parsed.data;
+  const { pollInterval, managementPolicy, providerId } = parsed.data;
+  if (managementPolicy === "ObserveOnly" && providerId === undefined) {
+    return { ok: false, message: "spec.providerId is missing, and managementPolicy ObserveOnly needs it" };
+  }
   if (pollInterval !== undefined && !isPollInterval(pollInterval)) {
     return refused(
       ["pollInterval"],

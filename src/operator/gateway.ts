@@ -147,9 +147,16 @@ export class ProviderGateway {
     return this.#call("modify", lane, signal, wanted, (o) => this.#o.provider.modify(id, request, o));
   }
 
-  /** Sends a delete. */
-  delete(id: string, lane: Lane, signal: AbortSignal, wanted: () => void): Promise<Answer<void>> {
-    return this.#call("delete", lane, signal, wanted, (o) => this.#o.provider.delete(id, o));
+  /** Sends a delete, which takes a snapshot of that name first where one is given (rule 17). */
+  delete(
+    id: string,
+    lane: Lane,
+    signal: AbortSignal,
+    wanted: () => void,
+    finalSnapshot?: string,
+  ): Promise<Answer<void>> {
+    const more = finalSnapshot === undefined ? {} : { finalSnapshot };
+    return this.#call("delete", lane, signal, wanted, (o) => this.#o.provider.delete(id, { ...o, ...more }));
   }
 
   #fence(): void {

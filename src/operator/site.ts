@@ -163,6 +163,8 @@ export class ProviderSite {
         clientTokens: info.clientTokens,
         readLagMs: info.readLagSeconds * 1_000,
         effectBoundMs: info.effectBoundSeconds * 1_000,
+        snapshots: info.snapshots,
+        deletionProtection: info.deletionProtection,
       },
       accountAt: account.infoAt,
       accountWords: account.words,

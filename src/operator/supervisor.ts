@@ -9,7 +9,7 @@ import type { ExternalDatabase } from "../api/schema.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import { sleep } from "../core/wait.ts";
-import { absenceConfirmed, isRemovalAsked } from "../statechart/facts.ts";
+import { absenceConfirmed, isObserveOnly, isRemovalAsked } from "../statechart/facts.ts";
 import type { ProviderError } from "../providers/port.ts";
 import { reportCrash } from "./crash_report.ts";
 import { FormerUids } from "./former_uids.ts";
@@ -271,7 +271,9 @@ export class Supervisor {
     const left = decision.database?.id ?? status?.providerId;
     // S2: what goes without our release may leave a database behind.
     const unanswered = k.releaseAsked && !k.released;
-    const byForce = !unanswered && left !== undefined && !k.released && !isRemovalAsked(k, left) &&
+    // What only observes has no finalizer, and leaves nothing behind that was its own.
+    const byForce = !unanswered && !isObserveOnly(k.object) && left !== undefined && !k.released &&
+      !isRemovalAsked(k, left) &&
       k.observation?.kind !== "absent";
     // A watch that lags shows what we released as it was before: the actor that comes of it has nothing to tell.
     const shownAgain = this.#released.delete(metadata.uid);
@@ -319,8 +321,10 @@ export class Supervisor {
   }
 }
 
-/** Whether a database of this CR ought to show in a complete list. */
-function isExpected({ metadata, status }: ExternalDatabase): boolean {
-  return status?.providerId !== undefined && status.endpoint !== undefined &&
+/** Whether a database of this CR ought to show in a complete list; one that is only observed bears none of the tags. */
+function isExpected(object: ExternalDatabase): boolean {
+  const { metadata, status } = object;
+  return !isObserveOnly(object) && status?.observeOnly !== true && status?.providerId !== undefined &&
+    status.endpoint !== undefined &&
     metadata.deletionTimestamp === undefined;
 }

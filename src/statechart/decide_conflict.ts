@@ -7,6 +7,7 @@
 import { TAG } from "../api/constants.ts";
 import { type BackoffPolicy, growingMs } from "../core/backoff.ts";
 import type { Decision } from "./decision.ts";
+import { decideUnadopted } from "./decide_unadopted.ts";
 import { quote } from "./drift.ts";
 import { ownership, ownFound, presentDatabase, specOf } from "./facts.ts";
 import type { ExternalState, Knowledge } from "./knowledge.ts";
@@ -72,6 +73,8 @@ export function decideStray(k: Knowledge, view: View, stray: ExternalState): Dec
   );
   const said = { state: "Drifted" as const, ready: verdict, synced: verdict };
   if (isOwnUnsought(k, view)) return { ...said, step: "lookup" };
+  const unadopted = decideUnadopted(k, view, stray);
+  if (unadopted !== undefined) return unadopted;
   const own = ownInstead(k, view);
   if (own !== undefined && own.state !== "Deleting") {
     return { ...said, state: "Creating", step: "record", database: own };

@@ -82,7 +82,7 @@ function adopt(id: string): Decision {
  * The spec may have named the database after a create was sent: what that brings is this CR's one database (S1), so it
  * is looked for through the settle window before another is adopted.
  */
-function adoptOnceSettled(k: Knowledge, view: View, id: string): Decision {
+export function adoptOnceSettled(k: Knowledge, view: View, id: string): Decision {
   const settled = settledAt(k, view);
   const looked = k.lookup !== undefined && k.lookup.sentAt >= settled;
   if (settled === Number.NEGATIVE_INFINITY || looked) return adopt(id);

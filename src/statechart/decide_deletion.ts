@@ -6,6 +6,7 @@
 import { ANNOTATION, TAG } from "../api/constants.ts";
 import type { Decision, ReleaseCause, Verdict } from "./decision.ts";
 import { isOwnUnsought, otherOwner, ownInstead, strayOf, strayRereadMs } from "./decide_conflict.ts";
+import { isLeftAlone } from "./decide_unadopted.ts";
 import { every, removeOne, type Said } from "./decide_removal.ts";
 import { quote } from "./drift.ts";
 import {
@@ -15,6 +16,7 @@ import {
   hasAccountSpoken,
   isAccountConfirmed,
   isBeingRemoved,
+  isObserveOnly,
   isOfAnotherAccount,
   isReadDue,
   isRemovalAsked,
@@ -50,6 +52,8 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
   });
   // Rule 16: the documented way out, whatever the cloud says.
   if (object.metadata.annotations?.[ANNOTATION.abandon] === object.metadata.uid) return release("abandon");
+  // D4: what only observes leaves everything as it is. A pause holds it as it holds all others.
+  if (isObserveOnly(object) && !specOf(object).paused) return release("observeOnly");
   const created = presentDatabase(k);
   if (
     object.status?.providerId === undefined && created !== undefined && created.state !== "Deleting" &&
@@ -99,6 +103,10 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
     if (isOwnUnsought(k, view)) return { ...said, step: "lookup" };
     const own = ownInstead(k, view);
     if (own !== undefined) return { ...said, step: "record", database: own };
+    if (isLeftAlone(k, view)) return release("observeOnly"); // it was never this resource's
+    if (object.status?.observeOnly) {
+      return every(k.lookup?.sentAt, againMs(view), settledAt(k, view), view, said, "lookup");
+    }
   }
   return policiesOf(object).deletion === "Retain" || k.crdTerminating
     ? retain(k, view, said, release)
@@ -111,15 +119,24 @@ function neverCreated(k: Knowledge): boolean {
   return k.bornHere && !k.mayExist && k.unknownSince === undefined && k.observation === undefined;
 }
 
-/** What is not known to be allowed is not done: a policy of another build's schema, such as a final snapshot, must be met. */
+/** What is not known to be allowed is not done: a policy of another build's schema must be met. */
 function unknownPolicy({ object }: Knowledge): Verdict | undefined {
   const { deletion } = policiesOf(object);
-  if (deletion === "Delete" || deletion === "Retain") return undefined;
+  const management: string | undefined = specOf(object).managementPolicy;
+  if (management !== undefined && management !== "Full" && management !== "ObserveOnly") {
+    return no(
+      "InvalidSpec",
+      `Deletion waits, as spec.managementPolicy ${
+        quote(management)
+      } is not known here: set it to Full or ObserveOnly`,
+    );
+  }
+  if (deletion === "Delete" || deletion === "Retain" || deletion === "Snapshot") return undefined;
   return no(
     "InvalidSpec",
     `Deletion waits, as spec.deletionPolicy ${
       quote(String(deletion))
-    } is not known here: set it to Delete or Retain`,
+    } is not known here: set it to Delete, Retain or Snapshot`,
   );
 }
 

@@ -45,8 +45,7 @@ export function decideObserved(k: Knowledge, view: View): Decision {
   const database = presentDatabase(k);
   if (database === undefined) return unobserved(k, view);
   const sentAt = k.observation?.sentAt ?? Number.NEGATIVE_INFINITY;
-  const { generation } = k.object.metadata;
-  const stale = k.object.status?.observedGeneration !== generation && view.now - sentAt > view.cacheTtlMs;
+  const stale = staleSpec(k, view);
   const unlisted = k.unlistedAt !== undefined && k.unlistedAt > sentAt;
   if (stale || isRefreshDue(k) || unlisted) return observe(k, view, top(k));
   const stray = strayOf(k, view);
@@ -83,8 +82,15 @@ export function decideObserved(k: Knowledge, view: View): Decision {
   }
 }
 
+/** Whether the spec was changed since the database was last looked at, and that is too long ago to judge it by. */
+export function staleSpec(k: Knowledge, view: View): boolean {
+  const sentAt = k.observation?.sentAt ?? Number.NEGATIVE_INFINITY;
+  return k.object.status?.observedGeneration !== k.object.metadata.generation &&
+    view.now - sentAt > view.cacheTtlMs;
+}
+
 /** After a restart: the observer's first list brings what a single read need not. */
-function unobserved(k: Knowledge, view: View): Decision {
+export function unobserved(k: Knowledge, view: View): Decision {
   const { status, metadata } = k.object;
   const transitional = status?.state !== "Available" || status.observedGeneration !== metadata.generation;
   const unlisted = k.unlistedAt !== undefined;
@@ -107,6 +113,8 @@ function unobserved(k: Knowledge, view: View): Decision {
 }
 
 const IN_STEP = "The database is as the spec asks";
+const PROTECTED_HERE =
+  "its deletion protection is kept by the operator alone, as the provider does not support it (D5)";
 
 function failed(k: Knowledge, view: View, database: ExternalState): Decision {
   const id = quote(database.id);
@@ -204,7 +212,7 @@ function settled(k: Knowledge, view: View, drift: Drift, database: ExternalState
 }
 
 /** `Synced` of a database in step: true, unless it cannot be read (C5) or is not the only one (S1). */
-function inStep(k: Knowledge, view: View): Decision["synced"] {
+export function inStep(k: Knowledge, view: View): Decision["synced"] {
   const bad = unreadable(k, view);
   if (bad !== undefined) return bad;
   const named = otherNamed(k.object);
@@ -219,7 +227,9 @@ function inStep(k: Knowledge, view: View): Decision["synced"] {
   if (k.duplicates.length > 0) {
     return no("Duplicate", `More databases carry this resource's UID: ${k.duplicates.map(quote).join(", ")}`);
   }
-  return { status: "True", reason: "Available", message: IN_STEP };
+  const alone = k.object.spec.deletionProtection === true &&
+    presentDatabase(k)?.deletionProtection === undefined;
+  return { status: "True", reason: "Available", message: alone ? `${IN_STEP}; ${PROTECTED_HERE}` : IN_STEP };
 }
 
 function unreadable(k: Knowledge, view: View): Decision["synced"] | undefined {
@@ -238,7 +248,7 @@ function unreadable(k: Knowledge, view: View): Decision["synced"] | undefined {
   return unknown(reason, `The provider cannot be read: ${normalise(message)}`);
 }
 
-function observe(k: Knowledge, view: View, state: TopState): Decision {
+export function observe(k: Knowledge, view: View, state: TopState): Decision {
   const verdict = unknown("Pending", "Reading the database");
   return { state, step: "observe", ready: readiness(k, view, verdict), synced: verdict };
 }
@@ -261,7 +271,7 @@ export function poll(
  * Nothing to do: the next list brings news. A poll interval shorter than the list's reads by itself (rule 11), and
  * silence is noticed after three periods.
  */
-function idle(
+export function idle(
   k: Knowledge,
   view: View,
   state: TopState,
@@ -285,7 +295,7 @@ function staleIn(k: Knowledge, view: View): number | undefined {
 }
 
 /** The top-level state to read from: where the CR says it was. */
-function top(k: Knowledge): TopState {
+export function top(k: Knowledge): TopState {
   const state = k.object.status?.state;
   return state === "Creating" || state === "Drifted" ? state : "Available";
 }

@@ -8,8 +8,9 @@ import { type BackoffPolicy, growingMs } from "../core/backoff.ts";
 import { lookAgain } from "./decide_account.ts";
 import type { Decision } from "./decision.ts";
 import { quote } from "./drift.ts";
-import { isAccountConfirmed, isRemovalAsked, POLL_CAP_MS, transitionalPollMs } from "./facts.ts";
+import { isAccountConfirmed, isRemovalAsked, POLL_CAP_MS, specOf, transitionalPollMs } from "./facts.ts";
 import type { ExternalState, Knowledge } from "./knowledge.ts";
+import { isSnapshotSaid, snapshotOf } from "./snapshot.ts";
 import { no } from "./verdicts.ts";
 import type { View } from "./view.ts";
 
@@ -20,6 +21,9 @@ export type Said = Pick<Decision, "state" | "ready" | "synced">;
 const FUTILE: BackoffPolicy = { baseMs: 5_000, capMs: 600_000 };
 /** Accepted deletes without effect after which the status says so (as R6 for repairs). */
 const FUTILE_TOLD = 3;
+
+/** Time between two looks at a database beside the recorded one that the spec keeps from being deleted, in milliseconds. */
+const HELD_MS = 300_000;
 
 /** Status writes that may fail before a removal is sent unsaid. */
 const MAX_UNSAID = 3;
@@ -62,14 +66,55 @@ export function removeOne(
     const look = k.object.status?.providerId === undefined ? "lookup" : "confirm";
     return lookAgain(k, view, seenAt, said, look);
   }
+  const snapshot = snapshotOf(k.object, database);
+  const held = heldBySpec(k, view, said, database, seenAt, snapshot);
+  if (held !== undefined) return held;
   const futile = afterFutile(k, view, said, database, seenAt);
   if (futile !== undefined) return futile;
   // Said before it is sent, so that a restart takes the absence that follows for one that we asked for (rule 12).
   // A status that cannot be written holds no deletion up for long (L2).
-  if (recorded && k.object.status?.removing !== database.id && (k.attempts.report ?? 0) < MAX_UNSAID) {
-    return { ...said, step: "report", removing: database.id };
+  const unsaid = recorded && k.object.status?.removing !== database.id &&
+    (k.attempts.report ?? 0) < MAX_UNSAID;
+  // Rule 17: a snapshot that nobody can find again is none, so that its name must be written, however long that takes.
+  const unnamed = snapshot !== undefined && !isSnapshotSaid(k, k.object, snapshot);
+  if (unsaid || unnamed) {
+    const removing = recorded ? database.id : undefined;
+    return { ...said, step: "report", removing, finalSnapshot: snapshot };
   }
-  return { ...said, step: "remove", database };
+  return { ...said, step: "remove", database, finalSnapshot: snapshot };
+}
+
+/** What the spec itself holds back (D5), or asks for and cannot have (D7); only another spec helps. */
+function heldBySpec(
+  k: Knowledge,
+  view: View,
+  said: Said,
+  database: ExternalState,
+  seenAt: number | undefined,
+  snapshot: string | undefined,
+): Decision | undefined {
+  const verdict = specOf(k.object).deletionProtection === true
+    ? no(
+      "DeletionProtected",
+      `The database ${
+        quote(database.id)
+      } is not deleted, as spec.deletionProtection is true: set it to false, or ` +
+        "set deletionPolicy to Retain",
+    )
+    : snapshot !== undefined && view.provider?.snapshots !== true
+    ? no(
+      "SnapshotUnsupported",
+      `The database ${
+        quote(database.id)
+      } is not deleted, as deletionPolicy is Snapshot and the provider takes no final ` +
+        "snapshots: set it to Delete or Retain",
+    )
+    : undefined;
+  if (verdict === undefined) return undefined;
+  const rest = { ...said, ready: verdict, synced: verdict };
+  // The list tells when the recorded one is gone; of others only a lookup does.
+  if (database.id === k.object.status?.providerId) return { ...rest, step: "idle" };
+  return every(seenAt, HELD_MS, undefined, view, rest, "lookup");
 }
 
 /**

@@ -19,7 +19,7 @@ export interface Verdict {
 export type Rest = "wait" | "idle" | "backOff" | "end";
 
 /** Why a finalizer goes. */
-export type ReleaseCause = "deleted" | "neverCreated" | "retain" | "abandon" | "crdDeleted";
+export type ReleaseCause = "deleted" | "neverCreated" | "retain" | "abandon" | "crdDeleted" | "observeOnly";
 
 /** The one next thing to do, and what to say meanwhile. */
 export interface Decision {
@@ -39,6 +39,8 @@ export interface Decision {
   readonly database?: ExternalState | undefined;
   /** For the `report` before a `remove` or `discard`: the database that is about to be deleted. */
   readonly removing?: string | undefined;
+  /** For the same `report`: the name of the final snapshot that the delete will ask for (rule 17). */
+  readonly finalSnapshot?: string | undefined;
   /** For `release`. */
   readonly cause?: ReleaseCause | undefined;
 }

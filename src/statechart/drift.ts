@@ -12,6 +12,7 @@ import { matchVersion } from "./versions.ts";
 export interface Change {
   readonly version?: string;
   readonly sizeGb?: number;
+  readonly deletionProtection?: boolean;
 }
 
 /** What differs. */
@@ -28,7 +29,7 @@ export interface Drift {
 
 /** Compares a spec with an observation. A larger disk and a newer minor version are no drift (R2, R3, R6). */
 export function driftOf(spec: ExternalDatabaseSpec, database: ExternalState): Drift {
-  const change: { version?: string; sizeGb?: number } = {};
+  const change: { -readonly [K in keyof Change]: Change[K] } = {};
   const irreparable: string[] = [];
   let pending = false;
   const engine = database.engine.trim().toLowerCase() !== spec.engine.trim().toLowerCase();
@@ -50,12 +51,17 @@ export function driftOf(spec: ExternalDatabaseSpec, database: ExternalState): Dr
     if ((database.pending?.sizeGb ?? 0) >= spec.sizeGb) pending = true;
     else change.sizeGb = spec.sizeGb;
   }
+  // Absent in the spec it is nobody's wish, and at the provider nothing that could be set (D5).
+  const { deletionProtection: wanted } = spec;
+  const { deletionProtection: has } = database;
+  if (wanted !== undefined && has !== undefined && wanted !== has) change.deletionProtection = wanted;
   return { change, pending, irreparable, engine };
 }
 
 /** Whether a change sends nothing. */
 export function isEmpty(change: Change): boolean {
-  return change.version === undefined && change.sizeGb === undefined;
+  return change.version === undefined && change.sizeGb === undefined &&
+    change.deletionProtection === undefined;
 }
 
 /** A change in words: `sizeGb 20 → 50, version 14.2 → 15`. */
@@ -63,6 +69,9 @@ export function describeChange(change: Change, database: ExternalState): string 
   const parts: string[] = [];
   if (change.sizeGb !== undefined) parts.push(`sizeGb ${database.sizeGb} → ${change.sizeGb}`);
   if (change.version !== undefined) parts.push(`version ${database.version} → ${change.version}`);
+  if (change.deletionProtection !== undefined) {
+    parts.push(`deletionProtection ${database.deletionProtection ?? false} → ${change.deletionProtection}`);
+  }
   return parts.join(", ");
 }
 

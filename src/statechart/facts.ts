@@ -12,7 +12,7 @@ import { ACCOUNT_BRACKET_MS, settleMs, type View } from "./view.ts";
 
 /** The policies in force: what the spec says, else by how the database came to be (rule 19). */
 export interface Policies {
-  readonly deletion: "Delete" | "Retain";
+  readonly deletion: "Delete" | "Retain" | "Snapshot";
   readonly drift: "Repair" | "Report";
   readonly missing: "Recreate" | "Report";
 }
@@ -34,6 +34,26 @@ export function specProblem(object: ExternalDatabase): string | undefined {
     problems.set(key, known);
   }
   return known.message;
+}
+
+/** Whether the CR only observes: nothing is ever sent for it that changes anything at the provider. */
+export function isObserveOnly(object: ExternalDatabase): boolean {
+  return specOf(object).managementPolicy === "ObserveOnly";
+}
+
+/** The database that a CR which only observes looks at: the recorded one, else the one that its spec names. */
+export function observedId(object: ExternalDatabase): string | undefined {
+  return object.status?.providerId ?? specOf(object).providerId;
+}
+
+/**
+ * Whether a database may be shown on this CR: nobody's, its own, kept after its owner's end, or one of its own namespace.
+ * Else a user of one namespace could look at the databases of another (D8).
+ */
+export function mayBeShown(object: ExternalDatabase, { tags }: ExternalState): boolean {
+  const owner = tags[TAG.uid];
+  return owner === undefined || owner === object.metadata.uid || tags[TAG.retained] !== undefined ||
+    tags[TAG.namespace] === object.metadata.namespace;
 }
 
 /** Policies of a CR for one database. One that is named in the spec is never re-created under another name. */

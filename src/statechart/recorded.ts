@@ -5,7 +5,8 @@
  */
 import type { Decision } from "./decision.ts";
 import { plan } from "./decide.ts";
-import { incarnationOf, isAdopted } from "./facts.ts";
+import { TAG } from "../api/constants.ts";
+import { incarnationOf, isAdopted, isObserveOnly } from "./facts.ts";
 import type { ExternalState, Knowledge } from "./knowledge.ts";
 import { statusOf, type TimelessStatus } from "./status.ts";
 import type { View } from "./view.ts";
@@ -17,7 +18,7 @@ export function recordedStatus(
   view: View,
 ): { readonly status: TimelessStatus; readonly decision: Decision } {
   const { object } = k;
-  const { adopted: _, ...status } = object.status ?? {};
+  const { adopted: _, observeOnly: __, ...status } = object.status ?? {};
   const recorded: Knowledge = {
     ...k,
     failure: undefined,
@@ -36,6 +37,9 @@ export function recordedStatus(
         incarnation: incarnationOf(object),
         ...(view.provider?.account === undefined ? {} : { account: view.provider.account }),
         ...(isAdopted(object, database.id) ? { adopted: true } : {}),
+        ...(isObserveOnly(object) && database.tags[TAG.uid] !== object.metadata.uid
+          ? { observeOnly: true }
+          : {}),
       },
     },
   };

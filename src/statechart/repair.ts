@@ -14,6 +14,8 @@ export const MAX_REPAIRS = 3;
 /** Time after which a given-up repair is tried again, in milliseconds (R6: hours). */
 export const REPAIR_AGAIN_MS = 4 * 3_600_000;
 
+const FIELDS: readonly Repair["field"][] = ["version", "sizeGb", "deletionProtection"];
+
 /** The part of a change that may be sent now, and when the rest may. */
 export function permitted(
   k: Knowledge,
@@ -22,33 +24,31 @@ export function permitted(
 ): { readonly change: Change; readonly againMs: number | undefined } {
   const stirred = reconcileDue(k.object) ||
     k.object.status?.observedGeneration !== k.object.metadata.generation;
-  const sent: { version?: string; sizeGb?: number } = {};
+  const sent: Record<string, Change[Repair["field"]]> = {};
   let againMs: number | undefined;
-  const wait = (field: Repair["field"], wanted: string) => {
-    const known = k.repair.find((r) => r.field === field && r.wanted === wanted);
-    if (known === undefined || known.attempts < MAX_REPAIRS || stirred) return undefined;
-    const left = Date.parse(known.lastAttemptTime) + REPAIR_AGAIN_MS - view.wallNow;
+  for (const [field, value] of wishes(change)) {
+    const known = k.repair.find((r) => r.field === field && r.wanted === String(value));
+    const left = known === undefined || known.attempts < MAX_REPAIRS || stirred
+      ? 0
+      : Date.parse(known.lastAttemptTime) + REPAIR_AGAIN_MS - view.wallNow;
     // Further away than the wait itself is a wall clock that was set back: no reason to wait for years.
-    return left > 0 && left <= REPAIR_AGAIN_MS ? left : undefined;
-  };
-  if (change.version !== undefined) {
-    const left = wait("version", change.version);
-    if (left === undefined) sent.version = change.version;
-    else againMs = left;
+    if (left > 0 && left <= REPAIR_AGAIN_MS) againMs = Math.min(againMs ?? left, left);
+    else sent[field] = value;
   }
-  if (change.sizeGb !== undefined) {
-    const left = wait("sizeGb", String(change.sizeGb));
-    if (left === undefined) sent.sizeGb = change.sizeGb;
-    else againMs = Math.min(againMs ?? left, left);
-  }
-  return { change: sent, againMs };
+  return { change: sent as Change, againMs };
+}
+
+/** What a change asks for, by field. */
+function wishes(change: Change): (readonly [Repair["field"], NonNullable<Change[Repair["field"]]>])[] {
+  return FIELDS.flatMap((field) => {
+    const value = change[field];
+    return value === undefined ? [] : [[field, value] as const];
+  });
 }
 
 /** The counts after a change was accepted; `time` is RFC 3339. */
 export function countRepairs(repair: readonly Repair[], change: Change, time: string): readonly Repair[] {
-  const wanted = new Map<Repair["field"], string>();
-  if (change.version !== undefined) wanted.set("version", change.version);
-  if (change.sizeGb !== undefined) wanted.set("sizeGb", String(change.sizeGb));
+  const wanted = new Map(wishes(change).map(([field, value]) => [field, String(value)]));
   const kept = repair.filter((r) => !wanted.has(r.field));
   const counted = [...wanted].map(([field, value]): Repair => {
     const before = repair.find((r) => r.field === field && r.wanted === value);
@@ -59,7 +59,5 @@ export function countRepairs(repair: readonly Repair[], change: Change, time: st
 
 /** The counts that still matter: a field that is in step, or asks for another value, starts anew. */
 export function pendingRepairs(repair: readonly Repair[], change: Change): readonly Repair[] {
-  return repair.filter((r) =>
-    r.field === "version" ? change.version === r.wanted : String(change.sizeGb) === r.wanted
-  );
+  return repair.filter((r) => change[r.field] !== undefined && String(change[r.field]) === r.wanted);
 }

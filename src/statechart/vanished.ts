@@ -10,7 +10,7 @@
  * @module
  */
 import type { Decision } from "./decision.ts";
-import { incarnationOf, isAdopted, policiesOf, specOf } from "./facts.ts";
+import { incarnationOf, isAdopted, isObserveOnly, policiesOf, specOf } from "./facts.ts";
 import { hasFinalizer, type Knowledge } from "./knowledge.ts";
 
 /**
@@ -30,7 +30,10 @@ export function vanished(k: Knowledge): Knowledge | undefined {
   if (status?.providerId !== undefined || incarnationOf(object) > 1 || isAdopted(object, id)) {
     return undefined;
   }
-  if (policiesOf(object, id).deletion !== "Delete" || specOf(object).paused) return undefined;
+  if (policiesOf(object, id).deletion !== "Delete" || specOf(object).paused || isObserveOnly(object)) {
+    return undefined;
+  }
+  if (specOf(object).deletionProtection === true) return undefined;
   return {
     ...k,
     gone: false,

@@ -9,9 +9,10 @@ import { KubeError } from "../../kube/port.ts";
 import { type Database, ProviderError } from "../../providers/port.ts";
 import type { ProviderGateway } from "../gateway.ts";
 import { quote } from "../../statechart/drift.ts";
-import { specOf } from "../../statechart/facts.ts";
+import { isObserveOnly, specOf } from "../../statechart/facts.ts";
 import type { Knowledge, Learned, Observation } from "../../statechart/knowledge.ts";
 import { StepError } from "../../statechart/step_error.ts";
+import { emit } from "./announce.ts";
 import {
   type EffectEnv,
   type EffectFunction,
@@ -30,7 +31,7 @@ export const adopt: EffectFunction = async (env, { knowledge, latest }, signal) 
   const id = specOf(object).providerId;
   if (
     id === undefined || object.metadata.deletionTimestamp !== undefined ||
-    (object.status?.providerId ?? id) !== id
+    (object.status?.providerId ?? id) !== id || isObserveOnly(object)
   ) {
     return { object };
   }
@@ -91,7 +92,8 @@ async function takeOver(
   latest: () => Knowledge,
   signal: AbortSignal,
 ): Promise<Learned> {
-  const again = object.status?.providerId === id; // recorded, and its tags were lost
+  const observed = object.status?.observeOnly === true;
+  const again = object.status?.providerId === id && !observed; // recorded, and its tags were lost
   const sentAt = env.clock.monotonic();
   const before = await read(env, id, object, signal);
   if (again && before.tags[TAG.uid] !== undefined) {
@@ -132,7 +134,17 @@ async function tag(
     const lost = error instanceof ProviderError && error.errorClass === "unknown";
     throw stepError(error, lost ? { object, tagged: { at: env.clock.monotonic() } } : { object });
   }
-  return await verify(env, object, id, { object, tagged: { at } }, signal);
+  const learned = await verify(env, object, id, { object, tagged: { at } }, signal);
+  // Of one that is not recorded yet the record tells.
+  if (object.status?.observeOnly) {
+    emit(env, object, {
+      type: "Normal",
+      reason: "Adopted",
+      action: "Adopt",
+      note: `Adopted the database ${quote(id)}, which was only observed before`,
+    });
+  }
+  return learned;
 }
 
 /** Reads the database again; another may have written its tags over ours. */

@@ -61,6 +61,10 @@ const RELEASED: Record<ReleaseCause, { readonly reason: string; readonly words: 
     reason: "Abandoned",
     words: (id) => `The database ${id} is left as it is, as the abandon annotation asks`,
   },
+  observeOnly: {
+    reason: "Released",
+    words: (id) => `The database ${id} is left as it is, as it was only observed`,
+  },
   crdDeleted: {
     reason: "Retained",
     words: (id) => `The database ${id} is kept, as the CustomResourceDefinition itself is being deleted`,
@@ -80,7 +84,7 @@ export function announceRelease(
     ? "No database carries this resource's UID"
     : words(id === undefined ? "(none known)" : quote(id));
   emit(env, object, { type: cause === "abandon" ? "Warning" : "Normal", reason, action: "Delete", note });
-  const left = cause === "retain" || cause === "abandon" || cause === "crdDeleted";
+  const left = cause !== "deleted" && cause !== "neverCreated";
   if (left) env.metrics.released(cause);
   env.log.log(left ? "warn" : "info", note, {
     namespace: object.metadata.namespace,

@@ -55,7 +55,7 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
   const heard = () => withNewer(newest(), slow.written);
   try {
     const answer = await env.gateway.create(
-      createRequestOf(object, env.clusterId()),
+      createRequestOf(object, env.clusterId(), env.view(object.metadata.uid).provider),
       "create",
       signal,
       () => {

@@ -12,7 +12,7 @@ import type { Metrics } from "../../core/metrics.ts";
 import { type Cluster, type EventRecorder, KubeError } from "../../kube/port.ts";
 import { type Database, ProviderError } from "../../providers/port.ts";
 import type { EffectInput } from "../../statechart/context.ts";
-import { clientToken, incarnationOf, specOf } from "../../statechart/facts.ts";
+import { clientToken, incarnationOf, isObserveOnly, specOf } from "../../statechart/facts.ts";
 import type { ExternalState, Knowledge, Learned, Lookup, Observation } from "../../statechart/knowledge.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import type { View } from "../../statechart/view.ts";
@@ -53,7 +53,7 @@ export interface EffectEnv extends SiteEnv {
 /** One effect. */
 export type EffectFunction = (env: EffectEnv, input: EffectInput, signal: AbortSignal) => Promise<Learned>;
 
-/** The mutation is no longer wanted: the CR is being deleted, was paused, or is gone (rule 14). Nothing was sent. */
+/** The mutation is no longer wanted: the CR is being deleted, was paused, only observes, or is gone (rule 14). Nothing was sent. */
 export class SupersededError extends Error {
   override readonly name = "SupersededError";
 }
@@ -82,8 +82,9 @@ export function tagsOf(object: ExternalDatabase, clusterId: string): Record<stri
 }
 
 /** The create request of a CR. */
-export function createRequestOf(object: ExternalDatabase, clusterId: string) {
-  const { engine, version, sizeGb } = object.spec;
+export function createRequestOf(object: ExternalDatabase, clusterId: string, provider: View["provider"]) {
+  const { engine, version, sizeGb, deletionProtection } = object.spec;
+  const protects = provider?.deletionProtection === true && deletionProtection !== undefined;
   return {
     name: object.metadata.name,
     engine,
@@ -91,6 +92,7 @@ export function createRequestOf(object: ExternalDatabase, clusterId: string) {
     sizeGb,
     tags: tagsOf(object, clusterId),
     clientToken: clientToken(object),
+    ...(protects ? { deletionProtection } : {}),
   };
 }
 
@@ -203,7 +205,10 @@ export function stepError(error: unknown, learned?: Learned): unknown {
 export function stillWanted(latest: () => Knowledge, what: string): () => void {
   return () => {
     const { object, gone } = latest();
-    if (gone || object.metadata.deletionTimestamp !== undefined || specOf(object).paused) {
+    if (
+      gone || object.metadata.deletionTimestamp !== undefined || specOf(object).paused ||
+      isObserveOnly(object)
+    ) {
       throw new SupersededError(`The ${what} is no longer wanted`);
     }
   };

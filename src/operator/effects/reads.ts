@@ -4,7 +4,7 @@
  * @module
  */
 import { StepError } from "../../statechart/step_error.ts";
-import { isRemovalAsked } from "../../statechart/facts.ts";
+import { isObserveOnly, isRemovalAsked, observedId } from "../../statechart/facts.ts";
 import { type EffectEnv, type EffectFunction, freshWord, lookUp, readById } from "./env.ts";
 import type { Lane } from "../scheduler.ts";
 import type { Knowledge } from "../../statechart/knowledge.ts";
@@ -63,6 +63,8 @@ async function accountBefore(env: EffectEnv, k: Knowledge, signal: AbortSignal):
 
 /** Counts an absence, that of a CR being deleted too (rule 12); what we deleted ourselves is none to be counted. */
 export function absent(env: EffectEnv, k: Knowledge): void {
+  // What is only observed is in nobody's books: its absence says nothing of the others (rule 12).
+  if (isObserveOnly(k.object)) return;
   env.requestAccount();
   const known = vanished(k) ?? k;
   if (isRemovalAsked(known, idOf(known))) return;
@@ -72,7 +74,8 @@ export function absent(env: EffectEnv, k: Knowledge): void {
 }
 
 function idOf(k: Knowledge): string {
-  const id = k.object.status?.providerId;
+  const { object } = k;
+  const id = isObserveOnly(object) ? observedId(object) : object.status?.providerId;
   if (id === undefined) throw new StepError("bug", "There is no providerId to read by");
   return id;
 }

@@ -7,10 +7,11 @@ import { ANNOTATION } from "../../api/constants.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
 import { ProviderError } from "../../providers/port.ts";
 import { quote } from "../../statechart/drift.ts";
-import { everAvailable, ownership, policiesOf, specOf } from "../../statechart/facts.ts";
+import { everAvailable, isObserveOnly, ownership, policiesOf, specOf } from "../../statechart/facts.ts";
 import type { EffectInput } from "../../statechart/context.ts";
-import type { Learned, Observation } from "../../statechart/knowledge.ts";
+import type { ExternalState, Learned, Observation } from "../../statechart/knowledge.ts";
 import { learn } from "../../statechart/learn.ts";
+import { isSnapshotSaid, snapshotOf } from "../../statechart/snapshot.ts";
 import { vanished } from "../../statechart/vanished.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import {
@@ -84,19 +85,54 @@ async function removeOne(
     const what = "A resource vanished while its database was being made; the database is deleted";
     env.log.log("warn", what, { namespace, name, uid, providerId: id });
   }
-  return await send(env, object, id, seen, signal, () => {
+  const finalSnapshot = snapshotOf(object, database);
+  if (finalSnapshot !== undefined) {
+    // Rule 17: said in the status that was read just now, so that whoever comes next finds it.
+    if (!isSnapshotSaid(latest(), object, finalSnapshot)) return seen;
+    if (view.provider?.snapshots !== true) return seen;
+  }
+  const wanted = () => {
     const now = vanished(latest()) ?? latest();
     if (now.gone || !mayRemove(now.object)) throw new SupersededError("The deletion is no longer wanted");
+    // A snapshot that is asked for meanwhile must be taken; one that is not any more does no harm.
+    if (finalSnapshot === undefined && snapshotOf(now.object, database) !== undefined) {
+      throw new SupersededError("A final snapshot is wanted now");
+    }
     // Turns at a slow cloud can be minutes away, and `kubectl delete crd` may come before them (rule 13).
     if (!env.crd.isEstablished) throw new SupersededError("The CRD may be going");
-  });
+  };
+  try {
+    await unprotect(env, object, database, signal, wanted);
+  } catch (error) {
+    if (error instanceof SupersededError) return seen;
+    throw stepError(error, seen);
+  }
+  return await send(env, object, id, seen, signal, wanted, finalSnapshot);
 }
 
-/** Whether policy, pause and abandonment let the database go. */
+/** Whether policy, protection, pause and abandonment let the database go. */
 function mayRemove(object: ExternalDatabase): boolean {
+  const { deletion } = policiesOf(object);
   return object.metadata.deletionTimestamp !== undefined && !specOf(object).paused &&
-    policiesOf(object).deletion === "Delete" &&
+    !isObserveOnly(object) && specOf(object).deletionProtection !== true &&
+    (deletion === "Delete" || deletion === "Snapshot") &&
     object.metadata.annotations?.[ANNOTATION.abandon] !== object.metadata.uid;
+}
+
+/**
+ * D5: protection that the spec lifts is lifted at the provider, though the CR is terminating. Whether that helped the
+ * delete after it tells, so that it is sent as seldom as that.
+ */
+async function unprotect(
+  env: EffectEnv,
+  object: ExternalDatabase,
+  database: ExternalState,
+  signal: AbortSignal,
+  wanted: () => void,
+): Promise<void> {
+  if (database.deletionProtection !== true || specOf(object).deletionProtection !== false) return;
+  if (database.state !== "Available") return; // takes no change
+  await env.gateway.modify(database.id, { deletionProtection: false }, "urgent", signal, wanted);
 }
 
 /** Deletes a database that failed before it was ever available, to make room for the next incarnation (rule 7). */
@@ -104,7 +140,10 @@ export const discard: EffectFunction = async (env, { knowledge, latest }, signal
   const object = await readObject(env, knowledge.object, signal);
   if (object === undefined) return { gone: true };
   const id = object.status?.providerId;
-  if (id === undefined || object.metadata.deletionTimestamp !== undefined || specOf(object).paused) {
+  if (
+    id === undefined || object.metadata.deletionTimestamp !== undefined || specOf(object).paused ||
+    isObserveOnly(object)
+  ) {
     return { object };
   }
   const observation = await readById(env, id, "followUp", signal);
@@ -127,14 +166,17 @@ async function send(
   seen: Learned,
   signal: AbortSignal,
   wanted: () => void,
+  finalSnapshot?: string,
 ): Promise<Learned> {
   try {
-    const { answeredAt } = await env.gateway.delete(id, "urgent", signal, wanted);
+    const { answeredAt } = await env.gateway.delete(id, "urgent", signal, wanted, finalSnapshot);
     emit(env, object, {
       type: "Normal",
       reason: "Deleting",
       action: "Delete",
-      note: `Deleting the database ${quote(id)}`,
+      note: `Deleting the database ${quote(id)}${
+        finalSnapshot === undefined ? "" : `; its final snapshot is ${quote(finalSnapshot)}`
+      }`,
     });
     return { ...seen, observation: undefined, removed: { id, at: answeredAt } };
   } catch (error) {

@@ -5,7 +5,7 @@
  */
 import { TAG } from "../../api/constants.ts";
 import { ProviderError } from "../../providers/port.ts";
-import { ownership, ownFound, policiesOf, specOf } from "../../statechart/facts.ts";
+import { isObserveOnly, ownership, ownFound, policiesOf, specOf } from "../../statechart/facts.ts";
 import type { Observation } from "../../statechart/knowledge.ts";
 import { absent } from "./reads.ts";
 import { type EffectFunction, readById, readObject, stepError, SupersededError } from "./env.ts";
@@ -15,7 +15,7 @@ export const retain: EffectFunction = async (env, { knowledge, latest }, signal)
   const object = await readObject(env, knowledge.object, signal);
   if (object === undefined) return { gone: true };
   const kept = policiesOf(object).deletion === "Retain" || knowledge.crdTerminating;
-  if (!kept || specOf(object).paused) return { object };
+  if (!kept || specOf(object).paused || isObserveOnly(object)) return { object };
   const { uid } = object.metadata;
   const view = env.view(uid);
   const ids = new Set(ownFound(knowledge, view).map((d) => d.id));
@@ -34,7 +34,10 @@ export const retain: EffectFunction = async (env, { knowledge, latest }, signal)
     if (database.state === "Deleting") continue;
     try {
       await env.gateway.modify(id, { tags: { [TAG.retained]: uid } }, "urgent", signal, () => {
-        if (specOf(latest().object).paused) throw new SupersededError("The resource was paused");
+        const now = latest().object;
+        if (specOf(now).paused || isObserveOnly(now)) {
+          throw new SupersededError("Nothing is to be changed now");
+        }
       });
     } catch (error) {
       if (error instanceof SupersededError) return { object: latest().object };

@@ -77,14 +77,15 @@ export const record: EffectFunction = async (env, { decision, latest }, signal) 
   const facts = await writeStatus(env, k.object, status, signal).catch(unansweredRecord);
   if (facts.object !== undefined) {
     const adopted = isAdopted(k.object, database.id);
+    const watched = facts.object.status?.observeOnly === true;
     const instead = k.object.status?.providerId;
     const healed = instead !== undefined && instead !== database.id;
     emit(env, facts.object, {
       type: "Normal",
-      reason: healed ? "Recorded" : adopted ? "Adopted" : "Created",
-      action: healed ? "Record" : adopted ? "Adopt" : "Create",
+      reason: watched ? "Observing" : healed ? "Recorded" : adopted ? "Adopted" : "Created",
+      action: watched ? "Observe" : healed ? "Record" : adopted ? "Adopt" : "Create",
       note: !healed
-        ? `${adopted ? "Adopted" : "Created"} the database ${
+        ? `${watched ? "Observing" : adopted ? "Adopted" : "Created"} the database ${
           quote(database.id)
         } (${database.engine} ${database.version}, ${database.sizeGb} GiB)`
         : `Recorded the database ${quote(database.id)}, which carries this resource's UID, in place of ${
@@ -184,6 +185,8 @@ export const reincarnate: EffectFunction = async (env, { decision, latest }, sig
     endpoint: undefined,
     providerState: undefined,
     removing: undefined,
+    finalSnapshot: undefined,
+    observeOnly: undefined,
     observed: undefined,
     repair: undefined,
     conditions: withTimes(object.status, statusOf(k, decision).conditions, timestamp(env.clock)),
