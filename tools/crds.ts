@@ -1,32 +1,36 @@
 /**
- * Writes the CRD to `crds/` from the schema in `src/api/`. With `--check` it writes nothing and ends with 1 when the
+ * Writes the CRDs to `crds/` from the schemas in `src/api/`. With `--check` it writes nothing and ends with 1 when a
  * file differs.
  *
  * @module
  */
 import { stringify } from "yaml";
-import { CRD_NAME } from "../src/api/constants.ts";
-import { customResourceDefinition } from "../src/api/crd.ts";
+import { CLASS_CRD_NAME, CRD_NAME } from "../src/api/constants.ts";
+import { classResourceDefinition, customResourceDefinition } from "../src/api/crd.ts";
 
-/** Where the CRD is kept. */
-export const CRD_FILE: URL = new URL(`../crds/${CRD_NAME}.yaml`, import.meta.url);
-
-/** The file's text. */
-export function crdYaml(): string {
-  const text = stringify(customResourceDefinition(), { lineWidth: 0, aliasDuplicateObjects: false });
-  return `# Made from src/api/schema.ts by \`deno task crds\`; do not edit.\n${text}`;
-}
+/** Where the CRDs are kept, with their text. */
+export const CRD_FILES: readonly { readonly file: URL; readonly yaml: () => string }[] = [
+  [CRD_NAME, customResourceDefinition, "schema.ts"] as const,
+  [CLASS_CRD_NAME, classResourceDefinition, "class_schema.ts"] as const,
+].map(([name, make, source]) => ({
+  file: new URL(`../crds/${name}.yaml`, import.meta.url),
+  yaml: () => {
+    const text = stringify(make(), { lineWidth: 0, aliasDuplicateObjects: false });
+    return `# Made from src/api/${source} by \`deno task crds\`; do not edit.\n${text}`;
+  },
+}));
 
 if (import.meta.main) {
-  const text = crdYaml();
-  if (Deno.args.includes("--check")) {
-    if (await Deno.readTextFile(CRD_FILE) !== text) {
-      console.error(`${CRD_FILE.pathname} differs from the schema: run "deno task crds"`);
-      Deno.exit(1);
+  for (const { file, yaml } of CRD_FILES) {
+    if (Deno.args.includes("--check")) {
+      if (await Deno.readTextFile(file) !== yaml()) {
+        console.error(`${file.pathname} differs from the schema: run "deno task crds"`);
+        Deno.exit(1);
+      }
+    } else {
+      await Deno.mkdir(new URL("./", file), { recursive: true });
+      await Deno.writeTextFile(file, yaml());
+      console.log(`Wrote ${file.pathname}`);
     }
-  } else {
-    await Deno.mkdir(new URL("./", CRD_FILE), { recursive: true });
-    await Deno.writeTextFile(CRD_FILE, text);
-    console.log(`Wrote ${CRD_FILE.pathname}`);
   }
 }

@@ -62,3 +62,21 @@ export const TAG = {
 
 /** Value of the `managed-by` tag, and the operator's name in Events and field managers. */
 export const OPERATOR_NAME = "externaldatabase-operator";
+
+/** Kind of the class of databases. */
+export const CLASS_KIND = "ExternalDatabaseClass";
+/** Plural resource name of the classes. */
+export const CLASS_PLURAL = "externaldatabaseclasses";
+/** Name of the classes' CustomResourceDefinition object. */
+export const CLASS_CRD_NAME = `${CLASS_PLURAL}.${GROUP}`;
+/** The kinds of cloud that a class can be of. */
+export const CLASS_PROVIDERS = ["simulated", "http", "postgres", "aws-rds", "local"] as const;
+/** One of {@linkcode CLASS_PROVIDERS}. */
+export type ClassProvider = typeof CLASS_PROVIDERS[number];
+/** Annotation of a class that says, as "true", that it is the default (as StorageClass has it). */
+export const IS_DEFAULT_CLASS = "db.my.domain/is-default-class";
+/**
+ * Annotation of a CR, written with its finalizer: the class that all that was begun for it was begun under. It names the
+ * account that a create may have been sent to before any status could (S1, S2).
+ */
+export const PINNED_CLASS = "db.my.domain/class";

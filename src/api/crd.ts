@@ -7,7 +7,8 @@
  * @module
  */
 import { z } from "zod";
-import { CRD_NAME, GROUP, KIND, PLURAL, VERSION } from "./constants.ts";
+import { classSpecSchema, classStatusSchema } from "./class_schema.ts";
+import { CLASS_KIND, CLASS_PLURAL, GROUP, KIND, PLURAL, VERSION } from "./constants.ts";
 import { RULES } from "./rules.ts";
 import { specSchema, statusSchema } from "./schema.ts";
 
@@ -66,65 +67,134 @@ function structural(node: Json, path: string): Json {
   return result;
 }
 
-/** The whole CustomResourceDefinition, as an object. */
-export function customResourceDefinition(): Json {
-  const condition = (type: string, field: string) => `.status.conditions[?(@.type=="${type}")].${field}`;
-  const column = (name: string, jsonPath: string, type = "string", more: Json = {}) => ({
-    name,
-    type,
-    jsonPath,
-    ...more,
-  });
-  const wide = (description: string) => ({ priority: 1, description });
+/** One column of `kubectl get`. */
+function column(name: string, jsonPath: string, type = "string", more: Json = {}): Json {
+  return { name, type, jsonPath, ...more };
+}
+
+/** A column of `kubectl get -o wide`. */
+function wide(description: string): Json {
+  return { priority: 1, description };
+}
+
+function condition(type: string, field: string): string {
+  return `.status.conditions[?(@.type=="${type}")].${field}`;
+}
+
+/** What differs between the two definitions. */
+interface Definition {
+  readonly kind: string;
+  readonly plural: string;
+  readonly shortName: string;
+  readonly scope: "Namespaced" | "Cluster";
+  readonly columns: readonly Json[];
+  readonly description: string;
+  readonly properties: Json;
+  readonly rules?: unknown;
+}
+
+function definition({ kind, plural, shortName, scope, columns, description, ...schema }: Definition): Json {
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
-    metadata: { name: CRD_NAME },
+    metadata: { name: `${plural}.${GROUP}` },
     spec: {
       group: GROUP,
       names: {
-        kind: KIND,
-        listKind: `${KIND}List`,
-        plural: PLURAL,
-        singular: KIND.toLowerCase(),
-        shortNames: ["edb"],
+        kind,
+        listKind: `${kind}List`,
+        plural,
+        singular: kind.toLowerCase(),
+        shortNames: [shortName],
         categories: ["databases"],
       },
-      scope: "Namespaced",
+      scope,
       versions: [{
         name: VERSION,
         served: true,
         storage: true,
         subresources: { status: {} },
-        additionalPrinterColumns: [
-          column("Engine", ".spec.engine"),
-          column("Version", ".spec.version"),
-          column("Size", ".spec.sizeGb", "integer", { description: "Wanted size of the storage in GiB" }),
-          column("State", ".status.state"),
-          column("Ready", condition("Ready", "status")),
-          column("Endpoint", ".status.endpoint"),
-          column("ProviderId", ".status.providerId", "string", wide("Identifier at the provider")),
-          column("Reason", condition("Ready", "reason"), "string", wide("Why it is ready or not")),
-          column("Age", ".metadata.creationTimestamp", "date"),
-        ],
+        additionalPrinterColumns: columns,
         schema: {
           openAPIV3Schema: {
             type: "object",
-            description:
-              "An external database: a database in a cloud, or on a server outside the cluster, that the operator creates, keeps as spec asks, and deletes.",
-            properties: {
-              spec: { ...structuralSchema(specSchema), description: "What the database is to be." },
-              status: {
-                ...structuralSchema(statusSchema),
-                description: "What the operator says of the database. Written by the operator alone.",
-                // Without it a JSON patch "add /status/providerId" on a new resource is refused (rule 6).
-                default: {},
-              },
-            },
-            "x-kubernetes-validations": RULES,
+            description,
+            properties: schema.properties,
+            ...(schema.rules === undefined ? {} : { "x-kubernetes-validations": schema.rules }),
           },
         },
       }],
     },
   };
+}
+
+/** The whole CustomResourceDefinition of the databases, as an object. */
+export function customResourceDefinition(): Json {
+  return definition({
+    kind: KIND,
+    plural: PLURAL,
+    shortName: "edb",
+    scope: "Namespaced",
+    columns: [
+      column("Engine", ".spec.engine"),
+      column("Version", ".spec.version"),
+      column("Size", ".spec.sizeGb", "integer", { description: "Wanted size of the storage in GiB" }),
+      column("State", ".status.state"),
+      column("Ready", condition("Ready", "status")),
+      column("Endpoint", ".status.endpoint"),
+      column(
+        "Class",
+        ".status.className",
+        "string",
+        wide("Class that the database is of; none: the operator's flags"),
+      ),
+      column("ProviderId", ".status.providerId", "string", wide("Identifier at the provider")),
+      column("Reason", condition("Ready", "reason"), "string", wide("Why it is ready or not")),
+      column("Age", ".metadata.creationTimestamp", "date"),
+    ],
+    description:
+      "An external database: a database in a cloud, or on a server outside the cluster, that the operator creates, keeps as spec asks, and deletes.",
+    properties: {
+      spec: { ...structuralSchema(specSchema), description: "What the database is to be." },
+      status: {
+        ...structuralSchema(statusSchema),
+        description: "What the operator says of the database. Written by the operator alone.",
+        // Without it a JSON patch "add /status/providerId" on a new resource is refused (rule 6).
+        default: {},
+      },
+    },
+    rules: RULES,
+  });
+}
+
+/** The whole CustomResourceDefinition of the classes, as an object. */
+export function classResourceDefinition(): Json {
+  return definition({
+    kind: CLASS_KIND,
+    plural: CLASS_PLURAL,
+    shortName: "edbclass",
+    scope: "Cluster",
+    columns: [
+      column("Provider", ".spec.provider"),
+      column("Default", ".metadata.annotations.db\\.my\\.domain/is-default-class"),
+      column("Accepted", condition("Accepted", "status")),
+      column("Ready", condition("Ready", "status")),
+      column("Account", ".status.account", "string", wide("Identity of the provider account")),
+      column("Reason", condition("Ready", "reason"), "string", wide("Why it is ready or not")),
+      column("Age", ".metadata.creationTimestamp", "date"),
+    ],
+    description:
+      "A class of external databases: the provider account that they are made in, with its credentials, and what a resource of the class may ask for. The one whose annotation db.my.domain/is-default-class is true holds for resources that name none.",
+    properties: {
+      spec: {
+        ...structuralSchema(classSpecSchema),
+        description: "Where databases of this class are made, and within which bounds.",
+      },
+      status: {
+        ...structuralSchema(classStatusSchema),
+        description: "What the operator says of the class. Written by the operator alone.",
+        default: {},
+      },
+    },
+  });
 }

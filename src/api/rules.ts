@@ -99,6 +99,21 @@ export const RULES: readonly ValidationRule[] = [
     reason: "FieldValueForbidden",
   },
   {
+    // A class is an account: no database moves from one to another.
+    rule: anyOf(
+      NO_SPEC,
+      "has(self.spec.className) == has(oldSelf.spec.className) && " +
+        "(!has(self.spec.className) || self.spec.className == oldSelf.spec.className)",
+      NO_ID,
+      "(has(self.status.className) ? has(self.spec.className) && self.spec.className == self.status.className " +
+        ": !has(self.spec.className) || self.spec.className == '')",
+    ),
+    message:
+      "spec.className cannot change once the database exists, as no database moves from one account to another; create another ExternalDatabase instead",
+    fieldPath: ".spec.className",
+    reason: "FieldValueForbidden",
+  },
+  {
     // Nothing is created under ObserveOnly, so that without an id there is nothing to look at.
     rule: anyOf(
       "!has(self.spec)",

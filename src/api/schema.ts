@@ -53,12 +53,18 @@ export const specSchema = z.object({
     .describe(
       "How often the database is looked at when nothing changes, from 10s to 24h. Default: the operator's --poll-interval.",
     ),
+  className: z.string().max(253).regex(/^([a-z0-9]([-.a-z0-9]*[a-z0-9])?)?$/).optional()
+    .describe(
+      'Name of the ExternalDatabaseClass, which says in which account the database is made. Cannot change once the database exists. Default: the default class; where there is none, or for "", the account of the operator\'s own flags.',
+    ),
   providerId: z.string().min(1).max(253).optional()
     .describe("Identifier of an existing database to adopt instead of creating one."),
   connectionSecretRef: z.object({
     name: z.string().min(1).max(253)
       .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/).optional()
-      .describe("Name of the Secret, in the resource's namespace. Default: the resource's name with -connection."),
+      .describe(
+        "Name of the Secret, in the resource's namespace. Default: the resource's name with -connection.",
+      ),
   }).optional()
     .describe(
       "Asks for a Secret that holds all that a client needs to connect: type, provider, host, port, database, username, password and uri. Where the provider's databases are of no use without, there is one by default.",
@@ -96,6 +102,9 @@ export const statusSchema = z.object({
   providerState: z.string().max(253).optional().describe("The provider's own word for the database's state."),
   account: z.string().max(1024).optional().describe(
     "Identity of the provider account that holds the database.",
+  ),
+  className: z.string().max(253).optional().describe(
+    "The ExternalDatabaseClass that the database is of; absent means the account of the operator's own flags.",
   ),
   incarnation: z.int32().min(1).optional().describe(
     "Counts the databases created for this resource; absent means 1.",
