@@ -55,6 +55,7 @@ export function withoutFaults(plan: Plan): Plan | undefined {
       failBefore: 0,
       failAfter: 0,
       lateEffects: 0,
+      snapshotFailures: 0,
       ratePerSecond: 0,
     },
   };
@@ -78,6 +79,8 @@ function isOrderly(actions: readonly Action[]): boolean {
     if (action.do !== "create" && action.do !== "edit") continue;
     const spec: Partial<ExternalDatabaseSpec> = action.do === "create" ? action.spec : action.change;
     if (spec.paused !== undefined || spec.driftPolicy !== undefined) return false;
+    // What is held back waits for good where there is something to hold, which is a matter of timing too.
+    if (spec.deletionProtection !== undefined) return false;
     // One that is made anew must go on too: whether the first is gone by then is a matter of timing.
     if (spec.sizeGb !== undefined && spec.sizeGb < sizeGb) return false;
     sizeGb = spec.sizeGb ?? sizeGb;
@@ -100,7 +103,8 @@ export class Ends {
     this.#last = undefined;
     if (!("name" in deed) || !USER.has(deed.do)) return;
     const object = world.store.find({ namespace: "default", name: deed.name });
-    const policy = deed.do === "edit" && deed.change.deletionPolicy !== undefined;
+    const policy = deed.do === "edit" &&
+      (deed.change.deletionPolicy ?? deed.change.deletionProtection) !== undefined;
     const late = policy && object?.metadata.deletionTimestamp !== undefined;
     this.#last = this.#deeds.get(deed.name) ?? [];
     this.#deeds.set(deed.name, this.#last);

@@ -67,6 +67,19 @@ function act(world: World, deed: Deed): void {
       if (chosen !== undefined) store.create(key, { ...deed.spec, providerId: chosen.id });
       return;
     }
+    case "observe": {
+      const chosen = nthOf(cloud.databases(cloud.settings.account), deed.nth);
+      if (chosen === undefined) return;
+      store.create(key, { ...deed.spec, managementPolicy: "ObserveOnly", providerId: chosen.id });
+      return;
+    }
+    case "manage": {
+      const { policy: managementPolicy } = deed;
+      const providerId = store.get(key).spec.providerId ?? store.get(key).status?.providerId;
+      if (managementPolicy === "ObserveOnly" && providerId === undefined) return;
+      store.edit(key, { managementPolicy, providerId });
+      return;
+    }
     case "breakWatches":
       return kube.breakWatches();
     case "silenceWatches":

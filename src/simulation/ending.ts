@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { TAG } from "../api/constants.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import { confirmAbsences, countActors, unsettled } from "./liveness.ts";
 import type { Plan } from "./plan.ts";
@@ -99,8 +100,10 @@ export class Ending {
     if (time >= this.#person) {
       this.#person += PERSON_MS;
       confirmAbsences(this.world, String(time));
-      for (const { id, protected: p } of this.world.cloud.databases()) {
-        if (p) this.world.cloud.edit(id, { protected: false });
+      for (const { id, state, protected: p, tags } of this.world.cloud.databases()) {
+        const wanted = state !== "Failed" &&
+          this.world.store.byUid(tags[TAG.uid] ?? "")?.spec.deletionProtection === true;
+        if (p && !wanted) this.world.cloud.edit(id, { protected: false });
       }
     }
     this.until = time + STEP_MS;

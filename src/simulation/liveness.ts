@@ -6,7 +6,7 @@
 import { ANNOTATION, FINALIZER, TAG } from "../api/constants.ts";
 import type { ExternalDatabase, ExternalDatabaseSpec } from "../api/schema.ts";
 import type { CloudRecord } from "../providers/simulated/types.ts";
-import { policiesOf } from "../statechart/facts.ts";
+import { isObserveOnly, policiesOf } from "../statechart/facts.ts";
 import { isNew } from "../statechart/knowledge.ts";
 import { ofAnotherCluster } from "./kube_port.ts";
 import type { Safety } from "./safety.ts";
@@ -107,6 +107,10 @@ function deletionProblem(world: World, object: ExternalDatabase): string | undef
   ) return `is said to miss ${itself.id}, which is there`;
   if (object.spec.paused) return undefined; // waits for a person
   const { status } = object;
+  const said = words(object, "Synced");
+  if (object.spec.deletionProtection === true && said.endsWith("/DeletionProtected")) return undefined; // so does this
+  const { snapshots } = world.cloud.settings;
+  if (!snapshots && said.endsWith("/SnapshotUnsupported")) return undefined; // and this
   if (status?.account !== undefined && status.account !== ACCOUNT) return undefined; // so does this: Conflict
   const record = world.cloud.get(status?.providerId ?? "");
   if (record !== undefined && record.tags[TAG.uid] !== object.metadata.uid) return undefined; // and this
@@ -115,7 +119,8 @@ function deletionProblem(world: World, object: ExternalDatabase): string | undef
 
 function liveProblem(world: World, safety: Safety, object: ExternalDatabase): string | undefined {
   const { spec, status, metadata } = object;
-  if (!metadata.finalizers?.includes(FINALIZER)) {
+  const observes = isObserveOnly(object);
+  if (!observes && !metadata.finalizers?.includes(FINALIZER)) {
     return spec.paused && isNew(object) ? undefined : "has no finalizer";
   }
   if (status?.observedGeneration !== metadata.generation) {
@@ -132,6 +137,7 @@ function liveProblem(world: World, safety: Safety, object: ExternalDatabase): st
     }
     return reasonIs(object, "Conflict");
   }
+  if (observes) return observedProblem(world, object);
   if (status.providerId === undefined) {
     if (spec.providerId !== undefined) return adoptionProblem(world, object);
     // A create of unknown outcome was sent while the credentials were another's: a person must say (rule 5, A2).
@@ -144,17 +150,47 @@ function liveProblem(world: World, safety: Safety, object: ExternalDatabase): st
       ? reasonIs(object, "ExternalMissing", "MassAbsence")
       : `its database ${status.providerId} is gone: ${words(object, "Synced")}`;
   }
-  return databaseProblem(safety, object, record);
+  return databaseProblem(world, safety, object, record);
 }
 
-function databaseProblem(safety: Safety, object: ExternalDatabase, record: CloudRecord): string | undefined {
+/** What is only observed says how it is, and is left as it is. */
+function observedProblem(world: World, object: ExternalDatabase): string | undefined {
+  const { spec, status } = object;
+  const record = world.cloud.get(status?.providerId ?? spec.providerId ?? "");
+  if (record?.account !== ACCOUNT) return reasonIs(object, "ExternalMissing");
+  if (status?.providerId === undefined) return `does not observe ${record.id}: ${words(object, "Synced")}`;
+  if (record.state === "Failed") return reasonIs(object, "DatabaseFailed");
+  if (record.state !== "Available") return `its database is ${record.state}`;
+  if (status.providerId !== spec.providerId) return reasonIs(object, "Conflict", "DriftReported");
+  const drifted = isBehind(spec, record) || isProtectionOff(world, object, record) ||
+    record.engine.toLowerCase() !== spec.engine.toLowerCase() ||
+    compare(spec.version, record.version) === "beyond";
+  if (drifted) return reasonIs(object, "DriftReported");
+  const well = words(object, "Ready") === "True/Available" && words(object, "Synced") === "True/Available";
+  const taken = words(object, "Synced") === "False/Duplicate";
+  return well || taken ? undefined : `Ready ${words(object, "Ready")}, Synced ${words(object, "Synced")}`;
+}
+
+/** Whether the cloud's deletion protection is not as the spec asks, where that can be set. */
+function isProtectionOff({ cloud }: World, { spec }: ExternalDatabase, record: CloudRecord): boolean {
+  return cloud.settings.protectable && spec.deletionProtection !== undefined &&
+    spec.deletionProtection !== record.protected;
+}
+
+function databaseProblem(
+  world: World,
+  safety: Safety,
+  object: ExternalDatabase,
+  record: CloudRecord,
+): string | undefined {
   const { spec, status, metadata } = object;
   if (record.tags[TAG.uid] !== metadata.uid) return reasonIs(object, "Conflict");
   if (record.state === "Failed") return reasonIs(object, "DatabaseFailed", "ProvisioningFailed");
   if (record.state !== "Available") return `its database is ${record.state}`;
   const version = compare(spec.version, record.version);
   const irreparable = record.engine.toLowerCase() !== spec.engine.toLowerCase() || version === "beyond";
-  const drifted = version === "behind" || record.sizeGb < spec.sizeGb;
+  const drifted = version === "behind" || record.sizeGb < spec.sizeGb ||
+    isProtectionOff(world, object, record);
   if (drifted && policiesOf(object).drift === "Report") return reasonIs(object, "DriftReported");
   if (drifted) {
     return `differs: ${record.version}, ${record.sizeGb} GiB, not ${spec.version}, ${spec.sizeGb} GiB: ${

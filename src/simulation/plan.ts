@@ -39,6 +39,15 @@ export type Deed =
   /** A DELETE that began before the finalizer was there and removes the object after, finalizer and all, within `ms`. */
   | { readonly do: "crossDelete"; readonly name: string; readonly ms: number }
   | { readonly do: "adopt"; readonly name: string; readonly nth: number; readonly spec: ExternalDatabaseSpec }
+  /** A resource that only observes the `nth` database. */
+  | {
+    readonly do: "observe";
+    readonly name: string;
+    readonly nth: number;
+    readonly spec: ExternalDatabaseSpec;
+  }
+  /** A resource is to observe only the database that it has, or to manage it again. */
+  | { readonly do: "manage"; readonly name: string; readonly policy: "Full" | "ObserveOnly" }
   // The cluster.
   | { readonly do: "breakWatches" }
   | { readonly do: "silenceWatches" }

@@ -48,6 +48,8 @@ export interface Mutation {
   readonly uid: string | undefined;
   /** It changes more than tags. */
   readonly values: boolean;
+  /** Of a delete: the snapshot that it takes first. */
+  readonly finalSnapshot?: string | undefined;
 }
 
 /** Who is told of what a process does. */
@@ -345,7 +347,7 @@ export class SimulatedProcess {
         ),
       delete: (id, o) =>
         mutate(
-          { verb: "delete", target: id, uid: undefined, values: true },
+          { verb: "delete", target: id, uid: undefined, values: true, finalSnapshot: o.finalSnapshot },
           o,
           (b) => inner.delete(id, { ...o, ...b }),
         ),

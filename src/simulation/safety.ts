@@ -8,9 +8,10 @@ import type { ExternalDatabase } from "../api/schema.ts";
 import { ProviderError } from "../providers/port.ts";
 import type { Effect } from "../providers/simulated/ledger.ts";
 import type { CloudRecord } from "../providers/simulated/types.ts";
-import { policiesOf } from "../statechart/facts.ts";
+import { isObserveOnly, policiesOf } from "../statechart/facts.ts";
 import { isNew } from "../statechart/knowledge.ts";
 import { Coverage } from "./coverage.ts";
+import { PolicyJudge } from "./policies.ts";
 import { ofAnotherCluster } from "./kube_port.ts";
 import type { Change } from "./kube_store.ts";
 import type { Mutation, SimulatedProcess } from "./process.ts";
@@ -59,6 +60,7 @@ export class Safety {
   #crd = "established";
   /** How long a change may go unnoticed: a process may check, freeze, wake, and send. */
   readonly #noticeMs: number;
+  readonly #policies: PolicyJudge;
   /** The UID that each database was made for. */
   readonly #madeFor = new Map<string, string>();
   /** The ids that a CR's status ever named, by UID. */
@@ -72,6 +74,12 @@ export class Safety {
     private readonly tell: (effect: Effect, before: Readonly<Record<string, string>> | undefined) => void =
       () => {},
   ) {
+    this.#policies = new PolicyJudge(
+      world,
+      fail,
+      (uid) => this.#lately(uid),
+      (uid) => this.isTainted(uid, "restored"),
+    );
     const freezes = world.plan.actions.map((a) => a.do === "freeze" ? a.ms : 0);
     this.#noticeMs = NOTICE_MS + Math.max(0, ...freezes);
     world.store.listen((change) => this.#onChange(change));
@@ -130,6 +138,7 @@ export class Safety {
     this.#inFlight.set(key, mutation);
     if (!process.leads) this.fail("H1", `${process.name} sends a ${mutation.verb} without the lease`);
     this.#onKnown(process, mutation);
+    if (!this.wasTouched(mutation.target)) this.#policies.mutation(process, mutation);
     if (mutation.verb === "delete") this.#onDelete(mutation.target);
     else if (mutation.values) this.#onWish(mutation);
     // Tags alone may be written twice: the second changes nothing.
@@ -248,7 +257,7 @@ export class Safety {
       }
       return;
     }
-    if (policiesOf(object).deletion !== "Delete") this.fail("rule 9", `delete of ${id}: ${name} retains it`);
+    if (policiesOf(object).deletion === "Retain") this.fail("rule 9", `delete of ${id}: ${name} retains it`);
     if (object.spec.paused) this.fail("rule 9", `delete of ${id}: ${name} is paused`);
     if (store.crd !== "established") this.fail("rule 13", `delete of ${id} while the CRD is ${store.crd}`);
   }
@@ -262,6 +271,7 @@ export class Safety {
     // What another cluster's operator does with its own in the same account is not judged here.
     if (ofAnotherCluster(effect.tags) && (before === undefined || ofAnotherCluster(before))) return;
     const { uid } = effect;
+    if (!this.wasTouched(effect.id)) this.#policies.effect(effect);
     switch (effect.kind) {
       case "create":
         return this.#onCreate(effect);
@@ -364,13 +374,15 @@ export class Safety {
     // One that was its own and lost its tags may be named, again or as a client token's answer: it is not touched.
     const own = owner === uid ||
       (owner === undefined && (known.has(id ?? "") || this.#madeFor.get(id ?? "") === uid));
-    if (recorded !== undefined && !own && !this.wasTouched(recorded.id)) {
+    const observed = after.status?.observeOnly === true; // looked at and never touched
+    if (recorded !== undefined && !own && !observed && !this.wasTouched(recorded.id)) {
       this.fail("S3", `${by} recorded ${id}, which is not ${name}'s`);
     }
-    if (recorded?.state === "Deleting" && !known.has(recorded.id)) {
+    if (recorded?.state === "Deleting" && !known.has(recorded.id) && !observed) {
       this.fail("rule 7", `${by} recorded ${id} for ${name}, which is being deleted`);
     }
-    if (id !== undefined) known.add(id);
+    if (id !== undefined && !observed) known.add(id);
+    if (before.status?.observeOnly) return; // it never was its own
     const left = cloud.get(lost ?? "");
     if (left === undefined || left.state === "Deleting" || this.wasTouched(left.id)) return;
     if (this.#excused("S6", uid, "looksNew", "restored")) return;
@@ -393,7 +405,7 @@ export class Safety {
     if (abandoned) this.taint(uid, "abandoned");
     const meant = abandoned || store.crd !== "established" ||
       this.#lately(uid) && left.every((d) => d.tags[TAG.retained] === uid) ||
-      policiesOf(before).deletion === "Retain";
+      policiesOf(before).deletion === "Retain" || isObserveOnly(before);
     if (left.length === 0) return;
     if (meant) return this.taint(uid, "left");
     if (this.#excused("S4", uid, "looksNew", "restored")) return;

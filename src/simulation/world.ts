@@ -170,6 +170,7 @@ export class World {
       failAfter: 0,
       lateEffects: 0,
       provisionFailures: 0,
+      snapshotFailures: 0,
       ratePerSecond: 0,
     });
     if (this.cloud.settings.account !== ACCOUNT) {

@@ -25,6 +25,7 @@ export const createBody = z.object({
   clientToken: z.string().min(1).max(255).optional(),
   masterUsername: z.string().min(1).max(63).optional(),
   masterPassword: z.string().min(1).max(255).optional(),
+  deletionProtection: z.boolean().optional(),
 });
 
 /** Body of a modify. */
@@ -33,6 +34,7 @@ export const modifyBody = z.object({
   version: version.optional(),
   tags: z.record(key, z.string().max(1024).nullable()).optional(),
   masterPassword: z.string().min(1).max(255).optional(),
+  deletionProtection: z.boolean().optional(),
 });
 
 /** `body` checked; throws 400 `InvalidParameter` that names the field. */
@@ -63,6 +65,7 @@ export function fingerprint(body: CreateBody): string {
     tags,
     body.masterUsername ?? null,
     body.masterPassword === undefined ? null : passwordDigest(body.masterPassword),
+    ...(body.deletionProtection === undefined ? [] : [body.deletionProtection]),
   ]);
 }
 

@@ -98,6 +98,7 @@ export class CloudModel {
       effectBoundSeconds: s.effectBoundMs / 1000,
       passwords: s.passwords,
       snapshots: s.snapshots,
+      ...(s.protectable ? { deletionProtection: true as const } : {}),
     };
   }
 
@@ -159,7 +160,7 @@ export class CloudModel {
       createdAt: wall(at),
       updatedAt: wall(at),
       listedFrom: at + settings.readLagMs * (0.5 + 0.45 * random.next()), // always below what is promised
-      protected: settings.deletionProtection,
+      protected: (settings.protectable ? body.deletionProtection : undefined) ?? settings.deletionProtection,
       ...firstLogin(body),
       op: 0,
     };
@@ -188,6 +189,9 @@ export class CloudModel {
         else tags[key] = value;
       }
       this.store.setTags(record, tags);
+    }
+    if (settings.protectable && body.deletionProtection !== undefined) {
+      record.protected = body.deletionProtection;
     }
     if (body.sizeGb !== undefined || version !== undefined || body.masterPassword !== undefined) {
       record.state = "Modifying";

@@ -70,13 +70,13 @@ export function createSimulatedProvider(
       const { nextPageToken } = page;
       return { items: page.items.map(toDatabase), ...(nextPageToken === undefined ? {} : { nextPageToken }) };
     },
-    async create({ password, deletionProtection: _unknownToTheContract, ...rest }, call) {
+    async create({ password, ...rest }, call) {
       const body = password === undefined
         ? rest
         : { ...rest, masterUsername: MASTER_USERNAME, masterPassword: password };
       return toDatabase(await send<DatabaseView>({ verb: "create", body }, call));
     },
-    async modify(id, { password, deletionProtection: _unknownToTheContract, ...rest }, call) {
+    async modify(id, { password, ...rest }, call) {
       const body = password === undefined ? rest : { ...rest, masterPassword: password };
       return toDatabase(await send<DatabaseView>({ verb: "modify", id, body }, call));
     },

@@ -55,6 +55,8 @@ export interface CloudSettings {
   snapshots: boolean;
   /** Chance that a delete fails with `SnapshotFailed` where it wants a snapshot that is not there yet (D7). */
   snapshotFailures: number;
+  /** Deletion protection can be set by a create and by a change, and is shown; else it is the console's alone (D5). */
+  protectable: boolean;
   /** New databases have deletion protection (D5). */
   deletionProtection: boolean;
   /** Changes of these fields are accepted and never happen (R6). */
@@ -93,6 +95,7 @@ export const DEFAULT_SETTINGS: Readonly<CloudSettings> = {
   passwords: "asked",
   snapshots: true,
   snapshotFailures: 0,
+  protectable: false,
   deletionProtection: false,
   stubborn: [],
   showPending: false,

@@ -124,6 +124,7 @@ export function view(record: CloudRecord, settings: CloudSettings): DatabaseView
     createdAt: new Date(record.createdAt).toISOString(),
     updatedAt: new Date(record.updatedAt).toISOString(),
     ...(settings.showPending && record.pending !== undefined ? { pending: { ...record.pending } } : {}),
+    ...(settings.protectable ? { deletionProtection: record.protected } : {}),
   };
 }
 

@@ -26,6 +26,8 @@ export interface CreateBody {
   readonly clientToken?: string | undefined;
   readonly masterUsername?: string | undefined;
   readonly masterPassword?: string | undefined;
+  /** Heeded with the setting `protectable`. */
+  readonly deletionProtection?: boolean | undefined;
 }
 
 /** Body of a modify; `null` removes a tag. */
@@ -34,6 +36,8 @@ export interface ModifyBody {
   readonly version?: string | undefined;
   readonly tags?: Readonly<Record<string, string | null>> | undefined;
   readonly masterPassword?: string | undefined;
+  /** Heeded with the setting `protectable`. */
+  readonly deletionProtection?: boolean | undefined;
 }
 
 /** One call as data, so that a late one can wait in the timeline and on disk. */
@@ -64,6 +68,8 @@ export interface DatabaseView {
   readonly updatedAt: string;
   /** Only with the setting `showPending`. */
   readonly pending?: { readonly version?: string; readonly sizeGb?: number };
+  /** Only with the setting `protectable`. */
+  readonly deletionProtection?: boolean;
 }
 
 /** Body of a list's answer. */
@@ -80,6 +86,8 @@ export interface InfoView {
   readonly effectBoundSeconds: number;
   readonly passwords: "always" | "asked" | "never";
   readonly snapshots: boolean;
+  /** Only with the setting `protectable`. */
+  readonly deletionProtection?: true;
 }
 
 /** A refusal: HTTP status, code and message of the cloud-API's error body. */
