@@ -17,6 +17,8 @@ export function createLazyProvider(name: string, load: () => Promise<DatabasePro
   };
   return {
     name,
+    // One that never was loaded holds nothing.
+    close: async () => await (await loading?.catch(() => undefined))?.close?.(),
     info: async (options) => await (await loaded()).info(options),
     get: async (id, options) => await (await loaded()).get(id, options),
     list: async (options) => await (await loaded()).list(options),

@@ -139,6 +139,8 @@ export interface DatabaseProvider {
   modify(id: string, request: ModifyRequest, options: CallOptions): Promise<Database>;
   /** Sends a delete; resolves once it was accepted (the database may live on in `Deleting`). Class `absent` when gone. */
   delete(id: string, options: CallOptions & { readonly finalSnapshot?: string | undefined }): Promise<void>;
+  /** Ends what it holds, such as connections; a later call opens it anew. Absent where there is nothing to end. */
+  close?(): Promise<void>;
 }
 
 /**

@@ -15,6 +15,8 @@ export interface TokenOptions {
   readonly token?: string | undefined;
   /** Path of a file; white space around the token is ignored. */
   readonly tokenFile?: string | undefined;
+  /** Gives the token in force, asked before every call; stands over the other two. */
+  readonly currentToken?: (() => Promise<string>) | undefined;
   /** @default Deno.readTextFile */
   readonly readFile?: ((path: string) => Promise<string>) | undefined;
 }
@@ -32,7 +34,10 @@ export interface TokenSource {
 
 /** Makes the source. Throws when the given token cannot be sent. */
 export function createTokenSource(options: TokenOptions): TokenSource {
-  const { clock, token, tokenFile } = options;
+  const { clock, token, tokenFile, currentToken } = options;
+  if (currentToken !== undefined) {
+    return { current: async () => sendable(await currentToken()), refused: () => {} };
+  }
   if (tokenFile === undefined) {
     const fixed = token === undefined ? undefined : sendable(token);
     return { current: () => Promise.resolve(fixed), refused: () => {} };

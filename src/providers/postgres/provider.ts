@@ -42,6 +42,8 @@ export interface PostgresProviderOptions {
   readonly timeoutMs?: number | undefined;
   /** @default Deno.readTextFile */
   readonly readFile?: ((path: string) => Promise<string>) | undefined;
+  /** How long the file's content is used before it is read again, in milliseconds. @default 60_000 */
+  readonly freshMs?: number | undefined;
   /** Told of each statement in the tick that hands it to the driver. */
   readonly onStatement?: ((text: string) => void) | undefined;
 }

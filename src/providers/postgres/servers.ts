@@ -117,6 +117,8 @@ export interface ServerSetOptions {
   /** @default Deno.readTextFile */
   readonly readFile?: ((path: string) => Promise<string>) | undefined;
   readonly onStatement?: ((text: string) => void) | undefined;
+  /** How long the file's content is used before it is read again, in milliseconds. @default 60_000 */
+  readonly freshMs?: number | undefined;
 }
 
 /** The servers of the file as it is now. */
@@ -130,7 +132,8 @@ export class ServerSet {
 
   /** In the order of the file. Class `unauthorised` when the file cannot be used. */
   async current(call: Call): Promise<readonly Server[]> {
-    if (this.options.clock.monotonic() - this.#readAt < FRESH_MS) return this.#servers;
+    const { clock, freshMs = FRESH_MS } = this.options;
+    if (clock.monotonic() - this.#readAt < freshMs) return this.#servers;
     // One reader for all who wait: each would make pools of its own. The callers' own deadlines hold all the same.
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
