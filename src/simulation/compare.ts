@@ -68,10 +68,10 @@ export function comparable(plan: Plan): string[] {
     if (!("name" in action) || action.do === "foreign") continue;
     byName.set(action.name, [...byName.get(action.name) ?? [], action]);
   }
-  return [...byName].filter(([, actions]) => isOrderly(actions)).map(([name]) => name);
+  return [...byName].filter(([, actions]) => isOrderly(actions, plan)).map(([name]) => name);
 }
 
-function isOrderly(actions: readonly Action[]): boolean {
+function isOrderly(actions: readonly Action[], { cloud }: Plan): boolean {
   let sizeGb = 0;
   let major = 0;
   for (const action of actions) {
@@ -81,6 +81,7 @@ function isOrderly(actions: readonly Action[]): boolean {
     if (spec.paused !== undefined || spec.driftPolicy !== undefined) return false;
     // What is held back waits for good where there is something to hold, which is a matter of timing too.
     if (spec.deletionProtection !== undefined) return false;
+    if (spec.deletionPolicy === "Snapshot" && cloud.snapshots === false) return false;
     // One that is made anew must go on too: whether the first is gone by then is a matter of timing.
     if (spec.sizeGb !== undefined && spec.sizeGb < sizeGb) return false;
     sizeGb = spec.sizeGb ?? sizeGb;

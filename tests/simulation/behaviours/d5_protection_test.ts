@@ -151,3 +151,91 @@ Deno.test("D5: a protected deletion holds no other up, and two replicas hand it 
     stage.cloud.edit(id, { protected: false });
     await stage.gone("a", 10 * MINUTE);
   }));
+
+/** Clouds whose protection can and cannot be set. */
+const PROTECTABLE: Readonly<Record<string, boolean>> = {
+  "can be set": true,
+  "is the console's alone": false,
+};
+
+each(
+  PROTECTABLE,
+  (words) =>
+    `D5: spec.deletionProtection at a cloud whose protection ${words}: nothing is deleted while it is true, and false lets it go on, at whatever call the operator dies`,
+  (protectable) =>
+    playAtEveryCrash({ minutes: 20, plan: { cloud: { protectable } } }, async (stage) => {
+      stage.create("a", { deletionProtection: true });
+      await stage.available("a");
+      const id = stage.id("a");
+      await stage.until("set", () => stage.database("a").protected === protectable);
+      if (!protectable) assert(stage.message("a").includes("operator alone"), stage.message("a"));
+      stage.remove("a");
+      await stage.until("told", () => stage.condition("a", "Synced") === "False/DeletionProtected");
+      assert(stage.message("a").includes("spec.deletionProtection"), stage.message("a"));
+      const mark = stage.mark();
+      const { rv } = stage.world.store;
+      await stage.pause(6 * MINUTE);
+      assertEquals([stage.cloud.get(id)?.state, stage.mutations(mark).length], ["Available", 0]);
+      assert(stage.writes("a", rv) <= 1, "written again and again");
+      stage.edit("a", { deletionProtection: false });
+      await stage.gone("a", MINUTE);
+      assertEquals(stage.cloud.databases(), []);
+    }, 8),
+);
+
+Deno.test("D5: protection is kept at the cloud as the spec asks, as other values are", () =>
+  play({ minutes: 20, plan: { cloud: { protectable: true } } }, async (stage) => {
+    stage.create(["a", "b", "c"]);
+    await stage.available(["a", "b", "c"]);
+    assertEquals(stage.mutations().filter((c) => c.verb === "modify"), []);
+    stage.edit("a", { deletionProtection: true });
+    stage.edit("b", { deletionProtection: true, driftPolicy: "Report" });
+    await stage.until("set", () => stage.database("a").protected);
+    await stage.until("told", () => stage.condition("b", "Synced") === "False/DriftReported");
+    assert(stage.message("b").includes("deletionProtection false → true"), stage.message("b"));
+    stage.cloud.edit(stage.id("a"), { protected: false });
+    stage.cloud.edit(stage.id("c"), { protected: true }); // nobody asked for anything
+    await stage.until("repaired", () => stage.database("a").protected, 2 * MINUTE);
+    await stage.pause(3 * MINUTE);
+    assertEquals([stage.database("b").protected, stage.database("c").protected], [false, true]);
+    stage.edit("a", { deletionProtection: false });
+    await stage.until("lifted", () => !stage.database("a").protected);
+    for (const name of ["a", "b", "c"]) stage.edit(name, { deletionProtection: false });
+    for (const name of ["a", "b", "c"]) stage.remove(name);
+    await stage.gone(["a", "b", "c"], 5 * MINUTE);
+  }));
+
+Deno.test("D5: a spec that protects does not hold up what deletes nothing: Retain, abandonment, what was never made", () =>
+  play({ minutes: 20, plan: { cloud: { protectable: true } } }, async (stage) => {
+    stage.create(["a", "b"], { deletionProtection: true });
+    await stage.available(["a", "b"]);
+    stage.cloud.configure({ engines: {} });
+    stage.create("c", { deletionProtection: true });
+    await stage.until("refused", () => stage.condition("c", "Synced") === "False/CreateFailed");
+    stage.edit("a", { deletionPolicy: "Retain" });
+    for (const name of ["a", "b", "c"]) stage.remove(name);
+    await stage.gone(["a", "c"], MINUTE);
+    await stage.until("told", () => stage.condition("b", "Synced") === "False/DeletionProtected");
+    stage.do({ do: "abandon", name: "b" });
+    await stage.gone("b", 10 * SECOND);
+    assertEquals(stage.cloud.databases().length, 2);
+  }));
+
+Deno.test("D5: protection that is set in the spec in the very moment of the delete: the delete was sent before, or is not", async () => {
+  for (let ms = 0; ms <= 300; ms += 20) {
+    await play({}, async (stage) => {
+      stage.create("a");
+      await stage.available("a");
+      stage.remove("a");
+      await stage.pause(ms);
+      if (stage.find("a") === undefined) return;
+      stage.edit("a", { deletionProtection: true });
+      await stage.pause(30 * SECOND);
+      if (stage.find("a") === undefined) return;
+      assertEquals(stage.condition("a", "Synced"), "False/DeletionProtected");
+      assertEquals(stage.effects("delete"), []);
+      stage.edit("a", { deletionProtection: false });
+      await stage.gone("a", MINUTE);
+    });
+  }
+});
