@@ -194,6 +194,15 @@ export interface ExternalDatabase {
   readonly metadata: ObjectMeta;
   readonly spec: ExternalDatabaseSpec;
   readonly status?: ExternalDatabaseStatus | undefined;
+  /** What its class says where its spec says nothing: put in by the operator that holds the object, never stored. */
+  readonly class?:
+    | {
+      readonly name: string;
+      readonly defaults?:
+        | Pick<ExternalDatabaseSpec, "deletionPolicy" | "driftPolicy" | "onMissing">
+        | undefined;
+    }
+    | undefined;
 }
 
 /** Namespace and name. */

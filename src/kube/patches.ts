@@ -38,6 +38,21 @@ export function addFinalizer(metadata: Metadata, finalizer = FINALIZER): JsonPat
   ];
 }
 
+/** Sets an annotation, or removes it where `value` is empty; to be sent under the object's `resourceVersion`. */
+export function annotate(
+  { annotations }: Pick<ExternalDatabase["metadata"], "annotations">,
+  key: string,
+  value: string,
+): JsonPatchOperation[] {
+  const path = `/metadata/annotations/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  const present = annotations?.[key];
+  if (value === "") return present === undefined ? [] : [{ op: "remove", path }];
+  if (present === value) return [];
+  return annotations === undefined
+    ? [{ op: "add", path: "/metadata/annotations", value: { [key]: value } }]
+    : [{ op: "add", path, value }];
+}
+
 /**
  * Removes our finalizer and no other (D6): by its index, which a test of the value at that index guards, so that a
  * list that changed meanwhile answers 422. `undefined` when it is not there.

@@ -10,25 +10,38 @@ import { backoffMs } from "../core/backoff.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
+import { type Entropy, systemEntropy } from "../core/passwords.ts";
 import type { Random } from "../core/random.ts";
 import { sleep } from "../core/wait.ts";
 import type { Cluster, EventRecorder } from "../kube/port.ts";
+import type { ReflectorTimes } from "../kube/reflector_parts.ts";
+import type { Secrets } from "../kube/secrets_port.ts";
 import { Reflector, type ReflectorOptions } from "../kube/reflector.ts";
-import type { DatabaseProvider } from "../providers/port.ts";
+import type { Database, DatabaseProvider } from "../providers/port.ts";
+import type { ClassView } from "../statechart/class_view.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import type { View } from "../statechart/view.ts";
 import { CrdWord } from "./crd_word.ts";
-import { fencedCluster } from "./fenced_cluster.ts";
+import { BindingWatch } from "./binding_watch.ts";
+import { fencedCluster, fencedSecrets } from "./fenced_cluster.ts";
 import type { EffectEnv, SiteEnv } from "./effects/env.ts";
 import { operatorMachine, type OperatorWorld } from "./effects/mod.ts";
 import type { KeeperEnv, Transition } from "./keeper.ts";
-import { ProviderSite, type SiteFleet } from "./site.ts";
+import { ClassDirectory, type ClassesDeps } from "./classes.ts";
+import { classedCluster } from "./classed_cluster.ts";
+import { ProviderSite, type SiteFleet, type SiteTuning } from "./site.ts";
 import { Supervisor } from "./supervisor.ts";
 
 /** What the operator is made of and tuned by. Times are in milliseconds. */
 export interface OperatorDeps {
   readonly cluster: Cluster;
   readonly provider: DatabaseProvider;
+  /** The way to Secrets; absent: a resource that asks for a connection Secret is told that there is none. */
+  readonly secrets?: Secrets | undefined;
+  /** What passwords are made of. @default the platform's cryptographic source */
+  readonly entropy?: Entropy | undefined;
+  /** Absent: there are no classes. */
+  readonly classes?: ClassesDeps | undefined;
   readonly recorder: EventRecorder;
   readonly clock: Clock;
   readonly random: Random;
@@ -63,8 +76,11 @@ const MINUTES = 60_000;
 export class Operator {
   readonly reflector: Reflector;
   readonly supervisor: Supervisor;
+  /** The connection Secrets. */
+  readonly bindings: BindingWatch;
   /** The site of the flags. */
   readonly site: ProviderSite;
+  readonly classes: ClassDirectory;
   readonly #deps: OperatorDeps;
   readonly #stop = new AbortController();
   #clusterId: string | undefined;
@@ -79,27 +95,51 @@ export class Operator {
     const { clock, random, log, metrics } = deps;
     const cluster = fencedCluster(deps.cluster, deps.fence);
     this.#settleSince = clock.monotonic();
-    this.site = new ProviderSite({
-      name: "",
-      provider: deps.provider,
-      cluster,
+    const tuning: SiteTuning = {
+      periodMs: deps.pollIntervalMs ?? 5 * MINUTES,
+      concurrency: deps.concurrency ?? 64,
+      ratePerSecond: deps.ratePerSecond ?? 0,
+    };
+    const callTimeoutMs = deps.callTimeoutMs ?? 30_000;
+    const fleet = this.#fleet();
+    const makeSite = (name: string, provider: DatabaseProvider): ProviderSite =>
+      new ProviderSite({
+        ...tuning,
+        name,
+        provider,
+        cluster,
+        clock,
+        random,
+        log,
+        metrics,
+        callTimeoutMs,
+        clusterId: () => this.clusterId,
+        fence: () => this.#fence(),
+        fleet,
+        stopped: this.#stop.signal,
+        onDepth: () => metrics.queueDepth(sum(this.sites(), (site) => site.scheduler.depth)),
+        onOrphans: () => metrics.orphans(this.orphans.orphans.length),
+      });
+    this.site = makeSite("", deps.provider);
+    this.classes = new ClassDirectory({
+      classes: deps.classes,
+      flags: this.site,
+      makeSite,
+      tuning,
+      callTimeoutMs,
       clock,
       random,
       log,
       metrics,
-      periodMs: deps.pollIntervalMs ?? 5 * MINUTES,
-      concurrency: deps.concurrency ?? 64,
-      ratePerSecond: deps.ratePerSecond ?? 0,
-      callTimeoutMs: deps.callTimeoutMs ?? 30_000,
-      clusterId: () => this.clusterId,
+      reflector: deps.reflector,
       fence: () => this.#fence(),
-      fleet: this.#fleet(),
-      stopped: this.#stop.signal,
-      onDepth: (depth) => metrics.queueDepth(depth),
-      onOrphans: (count) => metrics.orphans(count),
+      isUsed: (site) => this.supervisor.isUsed(site),
+      onChange: (site) => this.supervisor.onWorldChanged(site, true),
     });
     const common: Omit<EffectEnv, keyof SiteEnv> = {
-      cluster,
+      cluster: deps.classes === undefined ? cluster : classedCluster(cluster, this.classes),
+      secrets: fencedSecrets(deps.secrets, deps.fence),
+      entropy: deps.entropy ?? systemEntropy,
       crd: new CrdWord(cluster, clock),
       recorder: deps.recorder,
       clock,
@@ -107,6 +147,7 @@ export class Operator {
       metrics,
       clusterId: () => this.clusterId,
       requestRelist: () => this.reflector.relist(),
+      classOf: (object) => this.classes.view(object)?.name ?? "",
     };
     const envs = new WeakMap<ProviderSite, EffectEnv>();
     const world: OperatorWorld = {
@@ -128,10 +169,23 @@ export class Operator {
       log,
       metrics,
       siteOf: (object) => this.siteOf(object),
-      settled: (uid) => this.site.absences.settled(uid),
+      settled: (uid) => {
+        for (const site of this.sites()) site.absences.settled(uid);
+      },
       inspect: deps.inspect,
       ...(deps.onTransition === undefined ? {} : { onTransition: deps.onTransition }),
       ...(deps.hibernateAfterMs === undefined ? {} : { hibernateAfterMs: deps.hibernateAfterMs }),
+    });
+    this.bindings = new BindingWatch({
+      ...reflectorTimes(deps.reflector),
+      secrets: deps.secrets,
+      clock,
+      random,
+      log,
+      metrics,
+      namespaces: deps.namespaces,
+      onChange: (uid, event) => this.supervisor.onBinding(uid, event),
+      onListed: () => this.supervisor.onBindingsListed((uid) => this.bindings.of(uid).length > 0),
     });
     this.reflector = new Reflector({
       ...deps.reflector,
@@ -143,7 +197,10 @@ export class Operator {
       namespaces: deps.namespaces,
       held: (uid) => this.supervisor.held(uid),
       handler: {
-        onUpsert: (object, lost) => this.supervisor.onUpsert(object, lost),
+        onUpsert: (object, lost) => {
+          if (mayBind(object)) this.bindings.ask();
+          this.supervisor.onUpsert(object, lost);
+        },
         onGone: (object) => this.supervisor.onGone(object),
         onSynced: () => log.log("info", "The resources are listed", { count: this.reflector.size }),
       },
@@ -170,14 +227,20 @@ export class Operator {
     return this.site.scheduler;
   }
 
-  /** The databases without resource of the account of the flags. */
-  get orphans(): ProviderSite["orphans"] {
-    return this.site.orphans;
+  /** The site of the flags, and those of all classes. */
+  *sites(): Iterable<ProviderSite> {
+    yield this.site;
+    yield* this.classes.sites();
+  }
+
+  /** The databases without resource of all accounts. */
+  get orphans(): { readonly orphans: readonly Database[] } {
+    return { orphans: [...this.sites()].flatMap((site) => site.orphans.orphans) };
   }
 
   /** Mutating calls under way at all accounts: while there is one the lease is not released (rule 21). */
   get gateway(): { readonly mutationsInFlight: number } {
-    return this.site.gateway;
+    return { mutationsInFlight: sum(this.sites(), (site) => site.gateway.mutationsInFlight) };
   }
 
   /** The cluster's identity, as tags have it (S3). */
@@ -192,16 +255,16 @@ export class Operator {
   }
 
   /** The site that a resource's database is, or is to be, at. */
-  siteOf(_object: ExternalDatabase): ProviderSite {
-    return this.site;
+  siteOf(object: ExternalDatabase): ProviderSite {
+    return this.classes.siteOf(object);
   }
 
   /** What a decision about one CR may read now. */
   view(object: ExternalDatabase): View {
-    return this.#viewOf(object.metadata.uid, this.siteOf(object));
+    return this.#viewOf(object.metadata.uid, this.siteOf(object), this.classes.view(object));
   }
 
-  #viewOf(uid: string, site: ProviderSite): View {
+  #viewOf(uid: string, site: ProviderSite, of: ClassView | undefined): View {
     const { clock, cacheTtlMs = 5 * MINUTES } = this.#deps;
     return {
       ...site.view(uid),
@@ -210,13 +273,19 @@ export class Operator {
       settleSince: this.#settleSince,
       clusterId: this.clusterId,
       cacheTtlMs,
+      secrets: this.bindings.of(uid),
+      secretsListed: this.bindings.listed,
+      ...(of === undefined ? {} : { class: of }),
     };
   }
 
   #siteEnv(site: ProviderSite): SiteEnv {
     return {
       gateway: site.gateway,
-      view: (uid) => this.#viewOf(uid, site),
+      view: (uid) => {
+        const object = this.supervisor.held(uid);
+        return this.#viewOf(uid, site, object && this.classes.view(object));
+      },
       requestRound: () => site.observer.requestRound(),
       requestAccount: () => site.account.requestRefresh(),
       accountHeard: (since, signal) => site.account.heard(since, signal),
@@ -233,7 +302,10 @@ export class Operator {
       isCrowded: (site) => this.supervisor.isCrowded(site),
       onRound: (round, site) => this.supervisor.onRound(round, site),
       onUnreadable: (error, site, once) => this.supervisor.onUnreadable(error, site, once),
-      onWorldChanged: (site, everyone) => this.supervisor.onWorldChanged(site, everyone),
+      onWorldChanged: (site, everyone) => {
+        if (site.account.info?.passwords === "always") this.bindings.ask();
+        this.supervisor.onWorldChanged(site, everyone);
+      },
       get synced() {
         return synced();
       },
@@ -254,7 +326,9 @@ export class Operator {
     const parts = [
       this.site.account.run(running),
       this.reflector.run(running),
+      this.bindings.run(running),
       this.site.observer.run(running),
+      ...(this.#deps.classes === undefined ? [] : [this.classes.run(running)]),
       this.supervisor.sweep(running),
     ];
     this.#background = Promise.allSettled(parts);
@@ -294,6 +368,34 @@ export class Operator {
     }
     return true;
   }
+}
+
+/** Whether a resource has, or asks for, a connection Secret, whatever its provider says. */
+function mayBind({ spec, status }: ExternalDatabase): boolean {
+  return status?.binding !== undefined ||
+    (spec as typeof spec | undefined)?.connectionSecretRef !== undefined;
+}
+
+/** What a second reflector can share of the first one's options. */
+function reflectorTimes(options: OperatorDeps["reflector"] = {}): Partial<ReflectorTimes> {
+  const {
+    cluster: _c,
+    handler: _h,
+    held: _u,
+    what: _w,
+    log: _l,
+    metrics: _m,
+    clock: _k,
+    random: _r,
+    ...times
+  } = options;
+  return times;
+}
+
+function sum<T>(items: Iterable<T>, of: (item: T) => number): number {
+  let total = 0;
+  for (const item of items) total += of(item);
+  return total;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

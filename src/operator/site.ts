@@ -41,8 +41,16 @@ export interface SiteFleet {
   isWatched(namespace: string): boolean;
 }
 
+/** What of a site may change while it works. Times are in milliseconds. */
+export interface SiteTuning {
+  /** Period of the list. */
+  readonly periodMs: number;
+  readonly concurrency: number;
+  readonly ratePerSecond: number;
+}
+
 /** What a {@linkcode ProviderSite} takes. Times are in milliseconds. */
-export interface SiteOptions {
+export interface SiteOptions extends SiteTuning {
   /** The class that it serves; "" is the site of the flags. */
   readonly name: string;
   readonly provider: DatabaseProvider;
@@ -51,9 +59,6 @@ export interface SiteOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly periodMs: number;
-  readonly concurrency: number;
-  readonly ratePerSecond: number;
   readonly callTimeoutMs: number;
   readonly clusterId: () => string;
   /** Throws when nothing may be sent now (rule 21). */
@@ -80,12 +85,19 @@ export class ProviderSite {
   readonly absences: AbsenceLedger;
   readonly observer: Observer;
   readonly orphans: OrphanWatch;
+  /** Why nothing may be changed there, though what is known stays. */
+  barred: string | undefined;
   readonly #o: SiteOptions;
+  #periodMs: number;
+  /** When the provider was replaced last, monotonic milliseconds. */
+  #replacedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: SiteOptions) {
     this.#o = options;
     this.name = options.name;
-    const { provider, cluster, clock, random, metrics, fleet, periodMs, callTimeoutMs } = options;
+    this.#periodMs = options.periodMs;
+    const periodMs = () => this.#periodMs;
+    const { provider, cluster, clock, random, metrics, fleet, callTimeoutMs } = options;
     const log = named(options.log, options.name);
     this.scheduler = new Scheduler({
       clock,
@@ -100,6 +112,7 @@ export class ProviderSite {
       metrics,
       callTimeoutMs,
       fence: options.fence,
+      mayChange: () => this.#mayChange(),
       // The list, whose failures are told else, waits behind all that is more urgent and may not be sent for long (L4).
       onThrottled: (error) => {
         fleet.onUnreadable(error, this, true);
@@ -115,7 +128,9 @@ export class ProviderSite {
     });
     this.absences = new AbsenceLedger({
       clock,
-      periodMs,
+      get periodMs() {
+        return periodMs();
+      },
       known: () => fleet.known(this),
       onChange: (active, held) => {
         log.log(
@@ -131,7 +146,9 @@ export class ProviderSite {
       clock,
       random,
       log,
-      periodMs,
+      get periodMs() {
+        return periodMs();
+      },
       clusterId: options.clusterId,
       hurried: () => fleet.isCrowded(this),
       sink: {
@@ -152,10 +169,39 @@ export class ProviderSite {
     });
   }
 
+  /** Watches the account and observes until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.account.run(signal), this.observer.run(signal)]);
+  }
+
+  /** Tunes it; the list's new period counts from the next {@linkcode run}. */
+  tune(tuning: SiteTuning): void {
+    this.#periodMs = tuning.periodMs;
+    this.scheduler.limit(tuning);
+  }
+
+  /**
+   * Goes on with another provider: for the account watch it is as if the credentials had changed, so that all that was
+   * known of the account stays known (A2). Nothing is changed at the provider before the account has said its name anew.
+   * Returns the provider before.
+   */
+  replace(provider: DatabaseProvider): DatabaseProvider {
+    this.#replacedAt = this.#o.clock.monotonic();
+    this.account.requestRefresh();
+    return this.gateway.use(provider);
+  }
+
+  #mayChange(): void {
+    if (this.barred !== undefined) throw new Error(`Nothing is changed at the provider: ${this.barred}`);
+    if (this.account.infoAt < this.#replacedAt) {
+      throw new Error("The class has changed, and its account has not said its name since");
+    }
+  }
+
   /** What a decision about one of its resources may read now. */
   view(uid: string): SiteView {
     const { account, observer, absences } = this;
-    const { fleet, periodMs } = this.#o;
+    const { fleet } = this.#o;
     const { info } = account;
     return {
       provider: info && {
@@ -163,6 +209,8 @@ export class ProviderSite {
         clientTokens: info.clientTokens,
         readLagMs: info.readLagSeconds * 1_000,
         effectBoundMs: info.effectBoundSeconds * 1_000,
+        name: this.gateway.name,
+        passwords: info.passwords,
         snapshots: info.snapshots,
         deletionProtection: info.deletionProtection,
       },
@@ -173,7 +221,7 @@ export class ProviderSite {
       providerError: account.error,
       providerErrorClass: account.errorClass,
       // A list that takes longer than its period is the period: else a large account under load would be called silent.
-      pollMs: Math.max(periodMs, observer.roundMs),
+      pollMs: Math.max(this.#periodMs, observer.roundMs),
       crowded: fleet.isCrowded(this),
       massAbsent: absences.isHeld(uid),
       massAbsence: absences.active,

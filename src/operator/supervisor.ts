@@ -11,6 +11,7 @@ import type { Metrics } from "../core/metrics.ts";
 import { sleep } from "../core/wait.ts";
 import { absenceConfirmed, isObserveOnly, isRemovalAsked } from "../statechart/facts.ts";
 import type { ProviderError } from "../providers/port.ts";
+import type { BindingEvent } from "./binding_watch.ts";
 import { reportCrash } from "./crash_report.ts";
 import { FormerUids } from "./former_uids.ts";
 import { Inbox } from "./inbox.ts";
@@ -124,6 +125,12 @@ export class Supervisor {
     this.#inbox.push({ kind: "gone", object });
   }
 
+  /** Whether a CR is of a site. */
+  isUsed(site: ProviderSite): boolean {
+    for (const _ of this.#of(site)) return true;
+    return false;
+  }
+
   /** How many databases of a site ought to be there: once available, and not being deleted (rule 12). */
   known(site: ProviderSite): number {
     let n = 0;
@@ -197,6 +204,19 @@ export class Supervisor {
     }
   }
 
+  /** A connection Secret of the CR of this UID changed. */
+  onBinding(uid: string, event: BindingEvent): void {
+    this.#keepers.get(uid)?.send(event);
+  }
+
+  /** All connection Secrets are listed: whoever has one by its status and none by the list is told. */
+  onBindingsListed(has: (uid: string) => boolean): void {
+    for (const keeper of this.#keepers.values()) {
+      const { metadata: { uid }, status } = keeper.object;
+      if (status?.binding !== undefined && !has(uid)) keeper.send({ type: "world.changed" });
+    }
+  }
+
   /** Puts idle actors to sleep until the signal aborts. */
   async sweep(signal: AbortSignal): Promise<void> {
     const { clock, hibernateAfterMs = 600_000 } = this.#o;
@@ -226,7 +246,7 @@ export class Supervisor {
 
   /** The keepers of a site. */
   *#of(site: ProviderSite): Iterable<Keeper> {
-    for (const keeper of this.#keepers.values()) if (this.#o.siteOf(keeper.object) === site) yield keeper;
+    for (const keeper of this.#keepers.values()) if (this.#o.siteOf(keeper.newest) === site) yield keeper;
   }
 
   #settles(keeper: Keeper, delta: 1 | -1): void {

@@ -6,14 +6,19 @@
  *
  * @module
  */
+import { TAG } from "../api/constants.ts";
+import { boundReadiness, heedBinding } from "./decide_binding.ts";
+import { classVerdict, heedClass, inheriting, notAllowed } from "./class_view.ts";
 import { decideCreation } from "./decide_creation.ts";
 import { decideDeletion } from "./decide_deletion.ts";
 import { decideObserved } from "./decide_observed.ts";
+import { decideObserveOnly } from "./decide_observe_only.ts";
 import { type Decision, isEffect, type Verdict } from "./decision.ts";
 import {
   accountDiffers,
   belongsToOther,
   incarnationOf,
+  isObserveOnly,
   isReadDue,
   MAX_INT32,
   ownership,
@@ -39,7 +44,8 @@ import { vanished, withoutResource } from "./vanished.ts";
 import type { TopState } from "./vocabulary.ts";
 
 /** The next thing to do. A failed effect is not tried again before its time, and a rest first says what it is about. */
-export function decide(k: Knowledge, view: View): Decision {
+export function decide(known: Knowledge, view: View): Decision {
+  const k = inheriting(known, view);
   const lost = vanished(k);
   if (lost !== undefined) {
     // What no longer carries its UID is not touched, and there is no resource left to say so on (S3).
@@ -76,12 +82,14 @@ export function plan(k: Knowledge, view: View): Decision {
   if (object.metadata.deletionTimestamp !== undefined) return decideDeletion(k, view);
   const problem = specProblem(object);
   // Rule 1: a finalizer that was stripped is put back before anything else, whatever else is the matter.
-  if (!hasFinalizer(object) && !isNew(object)) return finalize(k, view);
+  // One that only observes needs none, but keeps the one that it has.
+  const observes = isObserveOnly(object);
+  if (!observes && !hasFinalizer(object) && !isNew(object)) return finalize(k, view);
   // Rule 6: an id is recorded before anything else, a pause too; a dying one starts over when that is over.
   const created = presentDatabase(k);
   const unrecorded = object.status?.providerId === undefined && hasFinalizer(object) &&
     created !== undefined &&
-    !belongsToOther(k, created);
+    !belongsToOther(k, created) && (!observes || created.tags[TAG.uid] === object.metadata.uid);
   const held = problem !== undefined || specOf(object).paused === true;
   if (unrecorded && (!held || created.state !== "Deleting")) return recordOrStartOver(k, view, created);
   if (problem !== undefined) {
@@ -94,14 +102,28 @@ export function plan(k: Knowledge, view: View): Decision {
     );
     return holding(k, view, verdict);
   }
-  if (isNew(object)) return finalize(k, view);
+  const classless = classVerdict(object, view);
+  if (classless !== undefined) {
+    const ready = boundReadiness(k, view, readiness(k, view, classless));
+    return { ...resting(k), step: "idle", ready, synced: classless, quiet: view.class?.unheard };
+  }
+  if (!observes && isNew(object)) {
+    const barred = notAllowed(object, view);
+    return barred === undefined ? finalize(k, view) : holding(k, view, no("NotAllowed", barred));
+  }
   if (view.provider === undefined) {
     const verdict = unknown(
       silenceReason(view),
       `The provider cannot be used yet: ${normalise(view.providerError ?? "no answer so far")}`,
     );
     const quiet = view.providerError === undefined; // asked a moment ago: a restart alone is no news (S5)
-    return { ...resting(k), step: "idle", ready: readiness(k, view, verdict), synced: verdict, quiet };
+    return {
+      ...resting(k),
+      step: "idle",
+      ready: boundReadiness(k, view, readiness(k, view, verdict)),
+      synced: verdict,
+      quiet,
+    };
   }
   if (accountDiffers(k, view)) {
     const verdict = no(
@@ -114,11 +136,13 @@ export function plan(k: Knowledge, view: View): Decision {
       ...resting(k),
       step: "wait",
       waitMs: 30_000,
-      ready: readiness(k, view, verdict, Math.max(pollMs(k, view), view.pollMs)),
+      ready: boundReadiness(k, view, readiness(k, view, verdict, Math.max(pollMs(k, view), view.pollMs))),
       synced: verdict,
     };
   }
-  return object.status?.providerId === undefined ? decideCreation(k, view) : decideObserved(k, view);
+  if (observes) return decideObserveOnly(k, view);
+  const next = object.status?.providerId === undefined ? decideCreation(k, view) : decideObserved(k, view);
+  return heedBinding(k, view, heedClass(k, view, next));
 }
 
 /** Rule 6: the id of a created database is recorded before anything else; a dying one starts over (rule 7). */
@@ -150,7 +174,12 @@ function end(k: Knowledge): Decision {
 /** Changes nothing until a person acts; yet what a list missed is read, so that `Ready` never speaks of a database that is gone. */
 function holding(k: Knowledge, view: View, verdict: Verdict): Decision {
   const step = isReadDue(k) ? "observe" : "idle";
-  return { ...resting(k), step, ready: listedReadiness(k, view, verdict), synced: verdict };
+  return {
+    ...resting(k),
+    step,
+    ready: boundReadiness(k, view, listedReadiness(k, view, verdict)),
+    synced: verdict,
+  };
 }
 
 /** The state to rest in while nothing can be done: where the CR says it was. */
@@ -170,7 +199,7 @@ function heedFailure(k: Knowledge, view: View, planned: Decision): Decision {
     ...planned,
     step: "backOff",
     waitMs: failure.until - view.now,
-    ready: planned.state === "Deleting" ? verdict : readiness(k, view, verdict),
+    ready: planned.state === "Deleting" ? verdict : boundReadiness(k, view, readiness(k, view, verdict)),
     synced: verdict,
   };
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import { ANNOTATION, TAG } from "../api/constants.ts";
+import { classlessDeletion } from "./class_view.ts";
 import type { Decision, ReleaseCause, Verdict } from "./decision.ts";
 import { isOwnUnsought, otherOwner, ownInstead, strayOf, strayRereadMs } from "./decide_conflict.ts";
 import { isLeftAlone } from "./decide_unadopted.ts";
@@ -73,6 +74,10 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
   if (neverCreated(k)) return release("neverCreated");
   const unmet = unknownPolicy(k);
   if (unmet !== undefined) return { ...said, step: "idle", ready: unmet, synced: unmet };
+  const classless = classlessDeletion(object, view);
+  if (classless !== undefined) {
+    return { ...said, step: "idle", ready: classless, synced: classless, quiet: view.class?.unheard };
+  }
   if (view.provider === undefined) {
     const verdict = unknown(
       silenceReason(view),

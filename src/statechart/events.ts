@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { SecretSeen } from "../binding/facts.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import type { ExternalState } from "./knowledge.ts";
 
@@ -25,5 +26,15 @@ export type DatabaseEvent =
   | { readonly type: "external.unlisted"; readonly sentAt: number }
   /** The bulk list failed. */
   | { readonly type: "external.unreadable"; readonly errorClass: string; readonly message: string }
+  /**
+   * The watch brought a newer copy of a connection Secret of the CR, or, with `rewound`, what stands for one; or the one
+   * of the UID `gone` is gone.
+   */
+  | {
+    readonly type: "binding.changed";
+    readonly secret?: SecretSeen;
+    readonly rewound?: boolean;
+    readonly gone?: string;
+  }
   /** Something of the account changed: provider information, mass absence, a complete round. */
   | { readonly type: "world.changed" };

@@ -61,12 +61,13 @@ export function policiesOf(object: ExternalDatabase, id?: string): Policies {
   const { status } = object;
   const spec = specOf(object);
   const adopted = isAdopted(object, id);
+  const inherited = adopted ? undefined : object.class?.defaults; // what was adopted is never given up by default
   return {
-    deletion: spec.deletionPolicy ?? (adopted ? "Retain" : "Delete"),
-    drift: spec.driftPolicy ?? (adopted ? "Report" : "Repair"),
+    deletion: spec.deletionPolicy ?? inherited?.deletionPolicy ?? (adopted ? "Retain" : "Delete"),
+    drift: spec.driftPolicy ?? inherited?.driftPolicy ?? (adopted ? "Report" : "Repair"),
     missing: spec.providerId !== undefined && spec.providerId === status?.providerId
       ? "Report"
-      : spec.onMissing ?? (adopted ? "Report" : "Recreate"),
+      : spec.onMissing ?? inherited?.onMissing ?? (adopted ? "Report" : "Recreate"),
   };
 }
 

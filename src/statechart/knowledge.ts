@@ -7,6 +7,7 @@
  *
  * @module
  */
+import type { SecretSeen } from "../binding/facts.ts";
 import type { ExternalDatabase, Repair } from "../api/schema.ts";
 import { ANNOTATION, FINALIZER } from "../api/constants.ts";
 import type { Effect, TopState } from "./vocabulary.ts";
@@ -25,6 +26,12 @@ export interface ExternalState {
   readonly tags: Readonly<Record<string, string>>;
   readonly createdAt: string;
   readonly pending?: { readonly version?: string; readonly sizeGb?: number } | undefined;
+  /** How a client logs in, beside the endpoint and the password. */
+  readonly access?:
+    | { readonly type: string; readonly database: string; readonly username: string }
+    | undefined;
+  /** The provider refuses to delete it; absent where it knows no such protection (D5). */
+  readonly deletionProtection?: boolean | undefined;
 }
 
 /** What a read by id said; `sentAt` is the monotonic time at which the request was sent, in milliseconds. */
@@ -136,6 +143,12 @@ export interface Knowledge {
   readonly reported?: { readonly text: string; readonly resourceVersion: string } | undefined;
   /** An observation sent before this does not answer the person who asked for one (F3), monotonic milliseconds. */
   readonly refreshSince?: number | undefined;
+  /** The connection Secret as last seen or written; its password never (K1). */
+  readonly secret?: SecretSeen | undefined;
+  /** The password that this process set at a database, by its revision. */
+  readonly passwordSet?: { readonly id: string; readonly revision: string } | undefined;
+  /** The cluster went back in time: what the status says of the password may be of before the last one. */
+  readonly passwordUnsure?: boolean | undefined;
   /** When the state last seen at the provider began to be transitional, monotonic milliseconds. */
   readonly transitionalSince?: number | undefined;
 }
@@ -172,6 +185,12 @@ export interface Learned {
   /** A modify was sent: how it ended. */
   readonly modify?: { readonly outcome: "answered" | "unknown"; readonly at: number } | undefined;
   readonly repair?: readonly Repair[] | undefined;
+  readonly secret?: SecretSeen | undefined;
+  /** The watch's word of a Secret: older ones are dropped, unless the cluster went back in time. */
+  readonly secretHeard?: { readonly secret: SecretSeen; readonly rewound?: boolean | undefined } | undefined;
+  /** UID of a Secret that is gone. */
+  readonly secretGone?: string | undefined;
+  readonly passwordSet?: { readonly id: string; readonly revision: string } | undefined;
   /** A delete of this id was sent and may take effect. */
   readonly asked?: { readonly id: string; readonly at: number } | undefined;
   /** A delete of this id was accepted, or it is gone. */
@@ -195,7 +214,23 @@ export function hasFinalizer(object: ExternalDatabase): boolean {
 
 /** Rule 1: new is only a CR with neither our finalizer nor anything in its status. */
 export function isNew(object: ExternalDatabase): boolean {
-  return !hasFinalizer(object) && Object.keys(object.status ?? {}).length === 0;
+  return !hasFinalizer(object) && (Object.keys(object.status ?? {}).length === 0 || isBarred(object));
+}
+
+/** What is said of a CR for which nothing can be begun yet. */
+const BARRED: ReadonlySet<string | undefined> = new Set(["ClassMissing", "NotAllowed"]);
+
+/** Whether all that was ever done for a CR is to say that its class lets nothing be begun. */
+function isBarred({ status }: ExternalDatabase): boolean {
+  return status?.providerId === undefined && status?.className === undefined &&
+    status?.incarnation === undefined &&
+    BARRED.has(status?.conditions?.find((c) => c.type === "Synced")?.reason);
+}
+
+/** Whether nothing can have been begun for a CR without our finalizer, as its status says why not. */
+export function isUnbegun(object: ExternalDatabase): boolean {
+  const reason = object.status?.conditions?.find((c) => c.type === "Synced")?.reason;
+  return !hasFinalizer(object) && (isBarred(object) || reason === "Paused" || reason === "InvalidSpec");
 }
 
 /** What an actor knows when it starts, from the CR alone, and what a hibernated one kept (rule 24). */

@@ -6,6 +6,7 @@
 import { ANNOTATION, TAG } from "../api/constants.ts";
 import { isOlder, isOlderVersion } from "../api/resource_version.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
+import { secretName } from "./binding.ts";
 import {
   type ExternalState,
   hasFinalizer,
@@ -101,6 +102,7 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   }
   if (facts.duplicates !== undefined) next.duplicates = facts.duplicates;
   if (facts.repair !== undefined) next.repair = facts.repair;
+  learnSecret(next, facts);
   if (facts.crdTerminating !== undefined) next.crdTerminating = facts.crdTerminating;
   if (facts.retained) next.retained = true;
   if (facts.released) next.released = true;
@@ -116,7 +118,7 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
 function learnObject(next: Draft, object: ExternalDatabase, now: number): void {
   const before = next.object;
   if (object.metadata.uid !== before.metadata.uid || isOlder(object, before)) return;
-  next.object = object;
+  next.object = before.class === undefined ? object : { ...object, class: before.class };
   if (isStimulus(before, object, STIMULATING)) {
     next.failure = undefined;
     next.failures = {};
@@ -149,6 +151,29 @@ function learnObject(next: Draft, object: ExternalDatabase, now: number): void {
   if (Object.keys(object.status ?? {}).length > 0) next.untouched = false;
 }
 
+function learnSecret(next: Draft, { secret, secretHeard, secretGone, passwordSet }: Learned): void {
+  if (secret !== undefined) next.secret = secret;
+  if (secretHeard !== undefined && isNews(next, secretHeard)) next.secret = secretHeard.secret;
+  if (secretGone !== undefined && next.secret?.kind === "ours" && next.secret.uid === secretGone) {
+    next.secret = { kind: "absent" };
+  }
+  if (passwordSet !== undefined) {
+    next.passwordSet = passwordSet;
+    next.passwordUnsure = undefined;
+  }
+}
+
+/** Whether the watch's word of a Secret is newer than what is known. */
+function isNews(
+  { secret: known, object }: Draft,
+  { secret, rewound = false }: NonNullable<Learned["secretHeard"]>,
+): boolean {
+  if (secret.kind !== "ours" || known?.kind === "unasked") return false;
+  if (known?.kind !== "ours") return secret.name === secretName(object);
+  if (known.name !== secret.name) return false;
+  return rewound || !isOlderVersion(secret.resourceVersion, known.resourceVersion);
+}
+
 /** The copy that a restored cluster shows, unless what was lost is left behind already. */
 function restored(
   k: Knowledge,
@@ -176,6 +201,7 @@ function afterRewind(k: Knowledge, object: ExternalDatabase, now: number): Draft
     }),
     mayExist: true,
     modifyUnknownSince,
+    passwordUnsure: true,
     account: object.status?.account ?? account,
     stimuli: k.stimuli + 1,
   };

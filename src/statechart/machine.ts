@@ -13,6 +13,8 @@
 import { assign, type DoneActorEvent, type ErrorActorEvent, fromPromise, setup } from "xstate";
 import { MAX_TIMER_MS } from "../core/clock.ts";
 import type { Random } from "../core/random.ts";
+import { secretName } from "./binding.ts";
+import { inheriting } from "./class_view.ts";
 import { decide } from "./decide.ts";
 import { type Decision, isEffect } from "./decision.ts";
 import type { DatabaseContext, DatabaseInput, EffectInput } from "./context.ts";
@@ -81,18 +83,20 @@ const setUp = setup({
 });
 
 function chooseStep(context: DatabaseContext): Partial<DatabaseContext> {
-  const { knowledge, world } = context;
-  const view = world.view(knowledge.object);
+  const { world } = context;
+  const view = world.view(context.knowledge.object);
+  const knowledge = inheriting(context.knowledge, view);
   const decision = decide(knowledge, view);
   const begunAt = knowledge.stimuli;
   const rest = (chosen: Decision): Partial<DatabaseContext> => ({
+    knowledge,
     decision: chosen,
     begunAt,
     rest: restOf(chosen, view.now, world.random),
   });
   if (!isEffect(decision.step)) return rest(decision);
   const { spin } = context;
-  const effect = { decision, begunAt, rest: undefined };
+  const effect = { knowledge, decision, begunAt, rest: undefined };
   if (view.now - spin.since > SPIN_WINDOW_MS) return { ...effect, spin: { count: 1, since: view.now } };
   if (spin.count < SPIN_LIMIT) return { ...effect, spin: { ...spin, count: spin.count + 1 } };
   return rest({ ...decision, step: "wait", waitMs: SPIN_WINDOW_MS });
@@ -136,6 +140,11 @@ function factsOf(event: DatabaseEvent, at: number): Learned {
       return { unlistedAt: Math.min(event.sentAt, at), unreadable: null };
     case "external.unreadable":
       return { unreadable: { errorClass: event.errorClass, message: event.message } };
+    case "binding.changed":
+      return {
+        secretHeard: event.secret && { secret: event.secret, rewound: event.rewound },
+        secretGone: event.gone,
+      };
     case "world.changed":
       return {};
   }
@@ -176,6 +185,7 @@ const onRest = {
   "external.found": toDeciding,
   "external.unlisted": toDeciding,
   "external.unreadable": toDeciding,
+  "binding.changed": toDeciding,
   "world.changed": { target: "deciding" },
 } as const;
 
@@ -187,6 +197,7 @@ const onWork = {
   "external.found": learnOnly,
   "external.unlisted": learnOnly,
   "external.unreadable": learnOnly,
+  "binding.changed": learnOnly,
 } as const;
 
 /** A read may be left for a deletion or an edit. */
@@ -222,10 +233,20 @@ function working<E extends Effect>(effect: E) {
 
 /** The effects that each top-level state may run. A decision outside this table is a defect; a test compares them. */
 export const STEPS = {
-  Pending: ["finalize", "lookup", "adopt", "reincarnate", "report"],
-  Creating: ["create", "record", "observe", "discard", "reincarnate", "report"],
-  Available: ["observe", "report"],
-  Drifted: ["lookup", "adopt", "modify", "observe", "confirm", "reincarnate", "report"],
+  Pending: ["finalize", "lookup", "adopt", "observe", "record", "reincarnate", "report"],
+  Creating: ["bind", "create", "record", "observe", "setPassword", "discard", "reincarnate", "report"],
+  Available: ["observe", "bind", "setPassword", "report"],
+  Drifted: [
+    "lookup",
+    "adopt",
+    "modify",
+    "bind",
+    "setPassword",
+    "observe",
+    "confirm",
+    "reincarnate",
+    "report",
+  ],
   Deleting: ["record", "lookup", "remove", "confirm", "retain", "release", "report"],
 } as const satisfies Record<Exclude<TopState, "Finalized">, readonly Effect[]>;
 
@@ -275,11 +296,12 @@ function topState<const E extends Effect>(state: TopState, next: readonly TopSta
 export const databaseMachine = setUp.createMachine({
   id: "database",
   context: ({ input }) => {
-    const knowledge = initialKnowledge(
-      input.object,
-      input.world.view(input.object).now,
-      input.kept,
-    );
+    const view = input.world.view(input.object);
+    const name = secretName(input.object);
+    const knowledge: Knowledge = {
+      ...initialKnowledge(input.object, view.now, input.kept),
+      secret: view.secrets?.find((s) => s.kind === "ours" && s.name === name),
+    };
     const verdict = { status: "Unknown", reason: "Pending", message: "" } as const;
     return {
       knowledge,

@@ -3,13 +3,21 @@
  *
  * @module
  */
-import { ANNOTATION, TAG } from "../api/constants.ts";
-import type { Condition, ExternalDatabaseStatus } from "../api/schema.ts";
+import { ANNOTATION, PINNED_CLASS, TAG } from "../api/constants.ts";
+import type { Condition, ExternalDatabase, ExternalDatabaseStatus } from "../api/schema.ts";
 import { equal } from "../core/equal.ts";
+import { bindingStatus } from "./binding.ts";
 import type { Decision, Verdict } from "./decision.ts";
 import { driftOf } from "./drift.ts";
-import { isRefreshDue, presentDatabase, specProblem } from "./facts.ts";
-import type { Knowledge } from "./knowledge.ts";
+import {
+  isObserveOnly,
+  isRefreshDue,
+  mayBeShown,
+  policiesOf,
+  presentDatabase,
+  specProblem,
+} from "./facts.ts";
+import { hasFinalizer, type Knowledge } from "./knowledge.ts";
 import { pendingRepairs } from "./repair.ts";
 import { oneLine } from "./verdicts.ts";
 
@@ -39,14 +47,21 @@ export function statusOf(k: Knowledge, decision: Decision): TimelessStatus {
     ],
   };
   if (database !== undefined && before.providerId === database.id) {
-    // Nobody is sent to a database that is not the CR's (S3).
+    // Nobody is sent to a database that is neither the CR's (S3) nor one that it may look at.
     const own = database.tags[TAG.uid] === object.metadata.uid;
-    if (own && database.endpoint !== undefined) status.endpoint = database.endpoint;
+    const shown = own || (isObserveOnly(object) && mayBeShown(object, database));
+    if (own) delete status.observeOnly; // adopted
+    if (shown && database.endpoint !== undefined) status.endpoint = database.endpoint;
     status.providerState = database.providerState;
     status.observed = { engine: database.engine, version: database.version, sizeGb: database.sizeGb };
     if (database.state === "Available" && object.metadata.deletionTimestamp === undefined) {
       delete status.provisioningFailures;
       delete status.removing;
+      delete status.finalSnapshot;
+    }
+    // One that is deleted without a snapshot must not seem to have one; once under way, it may have.
+    if (policiesOf(object).deletion !== "Snapshot" && database.state !== "Deleting") {
+      delete status.finalSnapshot;
     }
     // A spec that is not valid wants nothing that could be compared.
     const repair = specProblem(object) === undefined
@@ -55,6 +70,12 @@ export function statusOf(k: Knowledge, decision: Decision): TimelessStatus {
     if (repair.length > 0) status.repair = [...repair];
     else delete status.repair;
   }
+  if (decision.finalSnapshot !== undefined) status.finalSnapshot = decision.finalSnapshot;
+  const binding = bindingStatus(k);
+  if (binding !== undefined) status.binding = binding;
+  else delete status.binding;
+  const className = before.className ?? begunUnder(object);
+  if (className !== undefined && className !== "") status.className = className;
   if (decision.removing !== undefined) status.removing = decision.removing;
   // A mass absence that holds a deletion back was met before anything was sent: the next process must hold it too.
   else if (decision.synced.reason === "MassAbsence") delete status.removing;
@@ -65,6 +86,12 @@ export function statusOf(k: Knowledge, decision: Decision): TimelessStatus {
     status.lastHandledConfirmation = confirmed;
   }
   return status;
+}
+
+/** The class under which something was, or may have been, begun for a CR. */
+function begunUnder(object: ExternalDatabase): string | undefined {
+  if (hasFinalizer(object)) return object.metadata.annotations?.[PINNED_CLASS];
+  return object.status?.providerId === undefined ? undefined : object.class?.name;
 }
 
 /** Whether what was asked for was done (F3): an observation; without a database, the next try to get one. */

@@ -100,5 +100,8 @@ function policy(effect: Effect, errorClass: StepErrorClass): BackoffPolicy {
     case "bug":
       return WRITE;
   }
-  return effect === "create" || effect === "modify" || effect === "adopt" ? WRITE : READ;
+  return effect === "create" || effect === "modify" || effect === "adopt" ||
+      effect === "setPassword"
+    ? WRITE
+    : READ;
 }

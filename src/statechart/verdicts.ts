@@ -116,6 +116,8 @@ const EFFECT_WORDS = {
   observe: "Reading the database",
   confirm: "Confirming that the database is gone",
   modify: "Changing the database",
+  bind: "Writing the connection Secret",
+  setPassword: "Setting the password",
   discard: "Removing the failed database",
   reincarnate: "Preparing a new database",
   remove: "Deleting the database",
@@ -126,7 +128,13 @@ const EFFECT_WORDS = {
 
 /** The reason of a failed effect. */
 export function failureReason(failure: Failure): Reason {
-  if (failure.code === "DeletionProtected") return "DeletionProtected";
+  switch (failure.code) {
+    case "DeletionProtected":
+    case "SnapshotFailed":
+      return failure.code;
+    case "SnapshotExists": // of another database
+      return failure.effect === "bind" ? "SecretConflict" : "Conflict";
+  }
   switch (failure.errorClass) {
     case "taken":
       return "Conflict";
@@ -145,6 +153,9 @@ export function failureReason(failure: Failure): Reason {
       return cluster ? "Pending" : "CreateFailed";
     case "record":
       return "Creating";
+    case "bind":
+    case "setPassword":
+      return "SecretPending";
     case "modify":
       return busy || cluster ? "Updating" : "UpdateFailed";
     case "discard":
@@ -156,6 +167,15 @@ export function failureReason(failure: Failure): Reason {
   }
 }
 
+/** What helps, by the provider's code. */
+const HINTS: Readonly<Record<string, string>> = {
+  DeletionProtected:
+    "; set spec.deletionProtection to false, lift the protection at the provider, or set deletionPolicy to Retain",
+  SnapshotFailed: "; the database is kept: it is tried again, or set deletionPolicy to Delete or Retain",
+  SnapshotExists:
+    "; the database is kept: remove that snapshot at the provider, or set deletionPolicy to Delete or Retain",
+};
+
 /** What a failed effect says, with its back-off step (L4). */
 export function failureVerdict(failure: Failure): Verdict {
   const reason = failureReason(failure);
@@ -164,9 +184,7 @@ export function failureVerdict(failure: Failure): Verdict {
   const told = failure.errorClass === "taken" ? oneLine(failure.message) : normalise(failure.message);
   // The error names its own action; where that is the effect itself it is said once.
   const why = told.startsWith(`${what}: `) ? told.slice(what.length + 2) : told;
-  const hint = reason === "DeletionProtected"
-    ? "; lift the protection at the provider, or set deletionPolicy to Retain"
-    : "";
+  const hint = HINTS[failure.code ?? ""] ?? "";
   const step = Math.min(failure.attempt, 9);
   const message = `${what} failed: ${why}${hint} (retry step ${step}${step === 9 ? " or later" : ""})`;
   const read = failure.effect === "lookup" || failure.effect === "observe" || failure.effect === "confirm";

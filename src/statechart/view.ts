@@ -5,6 +5,9 @@
  * @module
  */
 
+import type { SecretSeen } from "../binding/facts.ts";
+import type { ClassView } from "./class_view.ts";
+
 /** A moment's view of clock, provider and account. All times are monotonic milliseconds. */
 export interface View {
   readonly now: number;
@@ -16,6 +19,14 @@ export interface View {
     readonly clientTokens: boolean;
     readonly readLagMs: number;
     readonly effectBoundMs: number;
+    /** Its name, as a connection Secret says it. */
+    readonly name?: string | undefined;
+    /** Whether its databases are of no use without a password, or take one where a resource asks for one. */
+    readonly passwords?: "always" | "asked" | undefined;
+    /** A delete can take a final snapshot first (D7). */
+    readonly snapshots?: boolean | undefined;
+    /** Deletion protection can be set (D5). */
+    readonly deletionProtection?: boolean | undefined;
   } | undefined;
   /** Sent time of the request whose answer `provider` is; −Infinity before the first (A2). */
   readonly accountAt: number;
@@ -44,8 +55,14 @@ export interface View {
   readonly massAbsenceOverAt: number;
   /** Many CRs wait for their settle window at once: the observer lists for all of them, so that none need ask alone. */
   readonly crowded: boolean;
+  /** The connection Secrets of this CR, as the watch shows them. */
+  readonly secrets?: readonly SecretSeen[] | undefined;
+  /** All Secrets are listed, so that one that is not known is not there. */
+  readonly secretsListed?: boolean | undefined;
   /** Sent time of the last complete bulk list; −Infinity before the first. */
   readonly roundAt: number;
+  /** The class of this CR; absent: the flags of `start` hold. */
+  readonly class?: ClassView | undefined;
 }
 
 /** Time between two looks whether the account has said its name, in milliseconds. */

@@ -138,7 +138,18 @@ export async function onBench(
 /** For each effect a CR that leads to it at once, or what is to be told first. */
 export const LEADS: Readonly<
   Record<
-    Exclude<Effect, "report" | "record" | "confirm" | "discard" | "reincarnate" | "lookup" | "release">,
+    Exclude<
+      Effect,
+      | "bind"
+      | "setPassword"
+      | "report"
+      | "record"
+      | "confirm"
+      | "discard"
+      | "reincarnate"
+      | "lookup"
+      | "release"
+    >,
     ExternalDatabase
   >
 > = {

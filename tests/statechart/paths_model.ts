@@ -7,6 +7,8 @@
 import type { AnyMachineSnapshot, SnapshotFrom } from "xstate";
 import { ANNOTATION, FINALIZER, TAG } from "../../src/api/constants.ts";
 import type { ExternalDatabase } from "../../src/api/schema.ts";
+import { factsOf, factsText, type SecretSeen } from "../../src/binding/facts.ts";
+import { wantedFacts } from "../../src/statechart/binding.ts";
 import type { DatabaseInput } from "../../src/statechart/context.ts";
 import { isEffect } from "../../src/statechart/decision.ts";
 import type { ExternalState, Knowledge, Learned } from "../../src/statechart/knowledge.ts";
@@ -32,6 +34,19 @@ function start(object: ExternalDatabase, change: Partial<View> = {}): DatabaseIn
 
 const deleting = { deletionTimestamp: DELETED };
 
+/** A provider that sets passwords, and whose changes of before this process are all over. */
+const ASKED: Partial<View> = {
+  provider: {
+    account: "acct",
+    clientTokens: true,
+    readLagMs: 1_000,
+    effectBoundMs: 10_000,
+    name: "simulated",
+    passwords: "asked",
+  },
+};
+const ACCESS = { type: "postgresql", database: "orders", username: "dbadmin" };
+
 /** Where walks begin. */
 export const STARTS: Readonly<Record<string, DatabaseInput>> = {
   "a new resource": start(cr({ meta: { finalizers: [] } })),
@@ -53,6 +68,36 @@ export const STARTS: Readonly<Record<string, DatabaseInput>> = {
   "a database of an unknown account": start(cr({ status: inStep({ account: "other" }) })),
   "a database whose provider is silent": start(cr({ status: inStep() }), { provider: undefined }),
   "a database in a mass absence": start(cr({ status: inStep() }), { massAbsent: true, massAbsence: true }),
+  "a new resource that asks for a Secret": start(
+    cr({ meta: { finalizers: [] }, spec: { connectionSecretRef: {} } }),
+    ASKED,
+  ),
+  "a database whose Secret is asked for": start(
+    cr({ status: inStep(), spec: { connectionSecretRef: {} } }),
+    { ...ASKED, secretsListed: true },
+  ),
+  "a database that drifts under a Secret": start(
+    cr({ status: inStep(), spec: { connectionSecretRef: {}, driftPolicy: "Report", sizeGb: 50 } }),
+    { ...ASKED, secretsListed: true },
+  ),
+  "a database without an endpoint whose Secret is there": start(
+    cr({ status: inStep({ state: "Creating", endpoint: undefined }), spec: { connectionSecretRef: {} } }),
+    {
+      ...ASKED,
+      secrets: [{
+        kind: "ours",
+        name: "orders-connection",
+        uid: "secret-1",
+        resourceVersion: "1",
+        revision: "r1",
+        facts: factsText(factsOf("simulated", "postgres", { access: ACCESS })),
+      }],
+    },
+  ),
+  "a database whose Secret is asked for no more": start(
+    cr({ status: inStep({ binding: { name: "orders-connection" } }) }),
+    ASKED,
+  ),
   "a deletion": start(cr({ meta: deleting, status: inStep() })),
   "a deletion in a fresh process": start(cr({ meta: deleting }), { settleSince: NOW }),
   "a deletion whose provider is silent": start(cr({ meta: deleting, status: inStep() }), {
@@ -65,7 +110,8 @@ export const STARTS: Readonly<Record<string, DatabaseInput>> = {
 export function serialize(snapshot: AnyMachineSnapshot): string {
   const { value, context: { knowledge: k, decision } } = snapshot as Snapshot;
   const { metadata, spec, status } = k.object;
-  const seen = (d: ExternalState) => `${d.id} ${d.state} ${d.sizeGb} ${d.tags[TAG.uid] ?? "-"}`;
+  const seen = (d: ExternalState) =>
+    `${d.id} ${d.state} ${d.sizeGb} ${d.tags[TAG.uid] ?? "-"} ${d.access && d.endpoint}`;
   return JSON.stringify([
     value,
     isEffect(decision.step) ? "" : decision.synced.reason,
@@ -82,6 +128,8 @@ export function serialize(snapshot: AnyMachineSnapshot): string {
     k.lookup?.found.map(seen),
     Object.keys(k.failures),
     Object.keys(k.removals),
+    k.secret?.kind === "ours" ? [k.secret.revision, k.secret.facts] : k.secret?.kind,
+    k.passwordSet?.revision,
     [k.gone, k.provenNew, k.mayExist, k.retained, k.createExists, k.unlistedAt !== undefined],
   ]);
 }
@@ -98,6 +146,7 @@ export function eventsAt(snapshot: AnyMachineSnapshot): WalkEvent[] {
     { type: "external.found", found: [db()], sentAt: NOW },
     { type: "external.unlisted", sentAt: NOW },
     { type: "external.unreadable", errorClass: "throttled", message: "no" },
+    { type: "binding.changed", gone: "secret-1" },
     { type: "world.changed" },
   ];
   const own: WalkEvent[] = [...leaf?.transitions.keys() ?? []].flatMap((type): WalkEvent[] => {
@@ -155,7 +204,8 @@ function objects(k: Knowledge): ExternalDatabase[] {
 }
 
 /** What an effect may bring. */
-function outcomes(effect: Effect, { context: { knowledge: k, decision } }: Snapshot): Learned[] {
+function outcomes(effect: Effect, s: Snapshot): Learned[] {
+  const { context: { knowledge: k, decision } } = s;
   const status = k.object.status ?? {};
   const id = status.providerId ?? decision.database?.id ?? "db-1";
   const see = (change: Partial<ExternalState> = {}, sentAt = NOW): Learned => ({
@@ -170,6 +220,9 @@ function outcomes(effect: Effect, { context: { knowledge: k, decision } }: Snaps
     see({ state: "Deleting" }),
     see({ state: "Failed" }),
     see({ sizeGb: 10 }),
+    ...(k.object.spec.connectionSecretRef === undefined
+      ? []
+      : [see({ access: ACCESS }), see({ access: ACCESS, endpoint: undefined })]),
     see({ tags: {} }),
     see({ tags: tags({ [TAG.uid]: "someone" }) }),
   ];
@@ -197,6 +250,12 @@ function outcomes(effect: Effect, { context: { knowledge: k, decision } }: Snaps
       }];
     case "modify":
       return [{ ...see({ state: "Modifying" }), modify: { outcome: "answered", at: NOW } }];
+    case "bind":
+      return [{ secret: { kind: "unasked" } }, ...[1, 2].map((n) => ({ secret: secret(s, n) }))];
+    case "setPassword": {
+      const revision = k.secret?.kind === "ours" ? k.secret.revision ?? "" : "";
+      return [{ passwordSet: { id, revision }, modify: { outcome: "answered", at: NOW } }];
+    }
     case "discard":
     case "remove":
       return [{ removed: { id, at: OLD } }];
@@ -216,6 +275,18 @@ function outcomes(effect: Effect, { context: { knowledge: k, decision } }: Snaps
       return [{ object, reported: { text: statusChange(status, said), resourceVersion } }];
     }
   }
+}
+
+/** The Secret, in order. */
+function secret({ context: { knowledge, world } }: Snapshot, n: number): SecretSeen {
+  return {
+    kind: "ours",
+    name: "orders-connection",
+    uid: "secret-1",
+    resourceVersion: String(n),
+    revision: `r${n}`,
+    facts: factsText(wantedFacts(knowledge, world.view(knowledge.object))),
+  };
 }
 
 /** How an effect may fail. */

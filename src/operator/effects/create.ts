@@ -5,9 +5,11 @@
  */
 import { newerOf } from "../../api/resource_version.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
+import type { Password } from "../../binding/secret.ts";
 import { validateSpec } from "../../api/validate.ts";
 import { ProviderError } from "../../providers/port.ts";
 import { NotSentError } from "../gateway.ts";
+import { notAllowed } from "../../statechart/class_view.ts";
 import type { Decision } from "../../statechart/decision.ts";
 import { quote } from "../../statechart/drift.ts";
 import {
@@ -21,6 +23,7 @@ import {
 import { hasFinalizer, type Knowledge, type Learned } from "../../statechart/knowledge.ts";
 import { learn } from "../../statechart/learn.ts";
 import { statusOf } from "../../statechart/status.ts";
+import { isRotationDue, isSecretAsked, secretName } from "../../statechart/binding.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import {
   createRequestOf,
@@ -34,6 +37,7 @@ import {
   stillWanted,
   SupersededError,
 } from "./env.ts";
+import { type Held, readPassword, withoutPassword } from "./bind.ts";
 import { accountOf, writeStatus } from "./writes.ts";
 
 /** A create that is queued or unanswered for this long, in milliseconds, is worth a status write (design.md). */
@@ -42,9 +46,15 @@ const SLOW_MS = 1_000;
 /** Proves that no create can have been sent, or looks; then sends one. */
 export const create: EffectFunction = async (env, { knowledge, decision, latest }, signal) => {
   let { object } = knowledge;
-  if (!isProvenNew(knowledge, env.clock.monotonic())) {
+  // K1: the Secret holds it before the database does. Read first, so that nothing stands between the proof and the create.
+  const held = await passwordFor(env, object, signal);
+  if (held !== undefined && held.password === undefined) return held.learned;
+  const password = held?.password;
+  const proven = isProvenNew(knowledge, env.clock.monotonic());
+  if (!proven) {
     const checked = await preflight(env, knowledge, signal);
     if (checked.stop !== undefined) return checked.stop;
+    if (!isHeldBy(env, checked.object, object, password)) return { object: checked.object };
     object = checked.object;
   }
   const read = object;
@@ -55,7 +65,10 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
   const heard = () => withNewer(newest(), slow.written);
   try {
     const answer = await env.gateway.create(
-      createRequestOf(object, env.clusterId(), env.view(object.metadata.uid).provider),
+      {
+        ...createRequestOf(object, env.clusterId()),
+        ...(password === undefined ? {} : { password: password.password }),
+      },
       "create",
       signal,
       () => {
@@ -71,6 +84,10 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
       object: await slow.end(),
       observation: present(answer),
       create: { outcome: "answered", at: answer.answeredAt },
+      // Of a create before it the answer may be, with the password of then (rule 4): then it is set again.
+      passwordSet: password !== undefined && (proven || isFirst(knowledge))
+        ? { id: answer.value.id, revision: password.revision }
+        : undefined,
       // Gone while it was made: nothing will be recorded, and an absence counts under this account alone (S2, A2).
       account: latest().gone
         ? await accountOf(env, latest(), answer.value, signal).catch(() => undefined)
@@ -79,9 +96,44 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
   } catch (error) {
     const written = await slow.end();
     if (error instanceof SupersededError) return { object: written };
-    throw refused(env, error, written, env.view(read.metadata.uid).provider?.account);
+    throw refused(
+      env,
+      withoutPassword(error, password?.password),
+      written,
+      env.view(read.metadata.uid).provider?.account,
+    );
   }
 };
+
+/** The password that the create is to carry, where there is to be a connection Secret. */
+async function passwordFor(
+  env: EffectEnv,
+  object: ExternalDatabase,
+  signal: AbortSignal,
+): Promise<Held | undefined> {
+  return takesPassword(env, object) ? await readPassword(env, object, signal) : undefined;
+}
+
+function takesPassword(env: EffectEnv, object: ExternalDatabase): boolean {
+  const view = env.view(object.metadata.uid);
+  return view.provider?.passwords !== undefined && isSecretAsked(object, view) === true;
+}
+
+/** Whether what was read of the CR asks for the password that was read of the Secret that it named before. */
+function isHeldBy(
+  env: EffectEnv,
+  read: ExternalDatabase,
+  known: ExternalDatabase,
+  password: Password | undefined,
+): boolean {
+  if (password === undefined) return !takesPassword(env, read);
+  return secretName(read) === secretName(known) && !isRotationDue(read, password.rotation);
+}
+
+/** Whether no create was sent before this one. */
+function isFirst({ bornHere, unknownSince }: Knowledge): boolean {
+  return bornHere && unknownSince === undefined;
+}
 
 /** What is known, by the newer of the actor's own copy of the resource and another. */
 function withNewer(known: Knowledge, other: ExternalDatabase | undefined): Knowledge {
@@ -125,7 +177,8 @@ async function preflight(env: EffectEnv, known: Knowledge, signal: AbortSignal):
   const { metadata, spec, status } = object;
   if (
     !hasFinalizer(object) || metadata.deletionTimestamp !== undefined || !validateSpec(spec).ok ||
-    spec.paused || spec.providerId !== undefined || status?.providerId !== undefined
+    spec.paused || spec.providerId !== undefined || status?.providerId !== undefined ||
+    notAllowed(object, env.view(metadata.uid)) !== undefined
   ) return { stop: { object } };
   const { unknownUnder } = known;
   if (unknownUnder !== undefined) await freshWord(env, signal);

@@ -8,8 +8,10 @@ import { OPERATOR_NAME } from "../../api/constants.ts";
 import type { ExternalDatabase, ObjectKey } from "../../api/schema.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/log.ts";
+import type { Entropy } from "../../core/passwords.ts";
 import type { Metrics } from "../../core/metrics.ts";
 import { type Cluster, type EventRecorder, KubeError } from "../../kube/port.ts";
+import type { Secrets } from "../../kube/secrets_port.ts";
 import { type Database, ProviderError } from "../../providers/port.ts";
 import type { EffectInput } from "../../statechart/context.ts";
 import { clientToken, incarnationOf, isObserveOnly, specOf } from "../../statechart/facts.ts";
@@ -41,6 +43,10 @@ export interface EffectEnv extends SiteEnv {
   readonly cluster: Cluster;
   /** What is known of the operator's own CRD (rule 13). */
   readonly crd: CrdWord;
+  /** The cluster's Secrets; absent where this operator was given no way to them. */
+  readonly secrets: Secrets | undefined;
+  /** What passwords are made of. */
+  readonly entropy: Entropy;
   readonly recorder: EventRecorder;
   readonly clock: Clock;
   readonly log: Logger;
@@ -48,6 +54,8 @@ export interface EffectEnv extends SiteEnv {
   readonly clusterId: () => string;
   /** Asks for a list of the cluster: what was read says that it went back in time. */
   readonly requestRelist: () => void;
+  /** The class that is to be pinned with a resource's finalizer; "" is the account of the flags. */
+  readonly classOf: (object: ExternalDatabase) => string;
 }
 
 /** One effect. */
@@ -81,10 +89,12 @@ export function tagsOf(object: ExternalDatabase, clusterId: string): Record<stri
   };
 }
 
-/** The create request of a CR. */
-export function createRequestOf(object: ExternalDatabase, clusterId: string, provider: View["provider"]) {
-  const { engine, version, sizeGb, deletionProtection } = object.spec;
-  const protects = provider?.deletionProtection === true && deletionProtection !== undefined;
+/**
+ * The create request of a CR. Deletion protection is not of it but set once the database is available, as drift is
+ * repaired: one that failed before takes no change any more, and could not be removed to make room for the next (rule 7).
+ */
+export function createRequestOf(object: ExternalDatabase, clusterId: string) {
+  const { engine, version, sizeGb } = object.spec;
   return {
     name: object.metadata.name,
     engine,
@@ -92,7 +102,6 @@ export function createRequestOf(object: ExternalDatabase, clusterId: string, pro
     sizeGb,
     tags: tagsOf(object, clusterId),
     clientToken: clientToken(object),
-    ...(protects ? { deletionProtection } : {}),
   };
 }
 

@@ -13,6 +13,7 @@ import { StepError } from "../../statechart/step_error.ts";
 import { type DatabaseMachine, databaseMachine } from "../../statechart/machine.ts";
 import { type Effect, EFFECTS } from "../../statechart/vocabulary.ts";
 import { adopt } from "./adopt.ts";
+import { bind, setPassword } from "./bind.ts";
 import { create } from "./create.ts";
 import type { EffectEnv, EffectFunction } from "./env.ts";
 import { modify } from "./modify.ts";
@@ -24,6 +25,7 @@ import { finalize, record, reincarnate, release, report } from "./writes.ts";
 
 const FUNCTIONS: Record<Effect, EffectFunction> = {
   adopt,
+  bind,
   confirm,
   create,
   discard,
@@ -37,6 +39,7 @@ const FUNCTIONS: Record<Effect, EffectFunction> = {
   remove,
   report,
   retain,
+  setPassword,
 };
 
 /** The world of an actor that runs {@linkcode operatorMachine}. */
