@@ -23,17 +23,23 @@ export interface ContractStage {
   readonly versions?: { readonly first: string; readonly next?: string } | undefined;
   /** An operation has ended when it is answered: there is no time in which another could be refused. @default false */
   readonly instant?: boolean | undefined;
+  /** A change of size has ended when it is answered, though a create has not. @default false */
+  readonly quickChanges?: boolean | undefined;
   /** Whether a client gets in with this password, by a look that does not go through the provider. Absent: cannot be seen here. */
   readonly logsIn?: ((database: Database, password: string) => boolean | Promise<boolean>) | undefined;
   /** Names of the final snapshots that were taken. Absent: cannot be seen here. */
   readonly snapshots?: (() => readonly string[]) | undefined;
   /** Makes the next final snapshot fail. Absent: cannot be made here. */
   readonly failSnapshot?: (() => void) | undefined;
+  /** A tag's value with characters that are hard to send, as far as this cloud takes them in tags. @default all kinds */
+  readonly oddTag?: string | undefined;
+  /** Two passwords that this cloud takes. @default with characters of all kinds */
+  readonly passwords?: readonly [string, string] | undefined;
   close(): Promise<void>;
 }
 
 /** Longest wait for a condition, in milliseconds. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 60_000;
 
 const NEVER = new AbortController().signal;
 const CALL = { signal: NEVER };
@@ -200,8 +206,8 @@ export function providerContract(name: string, make: () => Promise<ContractStage
     });
   });
 
-  test("finds by all tags and by nothing else, with any characters in them", async ({ provider }) => {
-    const odd = { k: "a=b&c d/é%41+?#", t: "x" };
+  test("finds by all tags and by nothing else, with any characters in them", async ({ provider, oddTag }) => {
+    const odd = { k: oddTag ?? "a=b&c d/é%41+?#", t: "x" };
     const first = await created(provider, { tags: odd });
     await created(provider, { tags: { ...odd, t: "y" } });
     await created(provider, { tags: {} });
@@ -272,13 +278,14 @@ export function providerContract(name: string, make: () => Promise<ContractStage
     assertEquals((await provider.get(id, CALL)).sizeGb, 20);
   });
 
-  test("says busy while an operation goes on", async ({ provider, instant }) => {
+  test("says busy while an operation goes on", async ({ provider, instant, quickChanges }) => {
     if (instant) return;
     const { id } = await provider.create(request(), CALL);
     const change = classOf(provider.modify(id, { sizeGb: 50 }, CALL));
     const removal = classOf(provider.delete(id, CALL));
     assertEquals(await Promise.all([change, removal]), ["busy", "busy"]);
     await inState(provider, id, "Available");
+    if (quickChanges) return;
     await provider.modify(id, { sizeGb: 50 }, CALL);
     assertEquals(await classOf(provider.modify(id, { sizeGb: 60 }, CALL)), "busy");
   });
@@ -363,7 +370,7 @@ export function providerContract(name: string, make: () => Promise<ContractStage
 
   test("lets in with the password of the create, and of a change from then on", async (stage) => {
     const { provider, logsIn } = stage;
-    const [first, second] = ["Ab3-_q'\\\"$%&~ x1", "second-Password-0123456789"];
+    const [first, second] = stage.passwords ?? ["Ab3-_q'\\\"$%&~ x1", "second-Password-0123456789"];
     if ((await provider.info(CALL)).passwords === undefined) return;
     const { id, access, sizeGb, tags } = await created(provider, { password: first });
     assert(access !== undefined);
