@@ -16,8 +16,6 @@ export class Call {
   #mayHaveEffect = false;
   #before = false;
   #fence: { readonly error: unknown } | undefined;
-  /** HTTP status of the newest answer. */
-  status: number | undefined;
   /** `Retry-After` of the newest answer. */
   retryAfter: string | undefined;
   /** Signed with these. */
@@ -42,7 +40,6 @@ export class Call {
    */
   send(mutates: boolean): void {
     this.signal.throwIfAborted();
-    this.status = undefined;
     this.retryAfter = undefined;
     if (!mutates) return;
     try {

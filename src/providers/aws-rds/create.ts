@@ -38,7 +38,7 @@ export async function create(
     if (DBInstance === undefined) throw new AnswerError("the answer has no instance");
     return databaseOf(DBInstance, now());
   } catch (error) {
-    if (codeOf(call, error) !== "DBInstanceAlreadyExists") throw error;
+    if (codeOf(error) !== "DBInstanceAlreadyExists") throw error;
     const found = await byIdentifier(clients, call, identifier);
     if (found === undefined) {
       throw taken(identifier, "is being made or removed by another request", "AlreadyExists");

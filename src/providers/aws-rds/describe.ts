@@ -54,7 +54,7 @@ export async function byIdentifier(
     if (found === undefined) throw new AnswerError("the answer is not about the instance asked for");
     return described(found);
   } catch (error) {
-    if (codeOf(call, error) === "DBInstanceNotFound") return undefined;
+    if (codeOf(error) === "DBInstanceNotFound") return undefined;
     throw error;
   }
 }

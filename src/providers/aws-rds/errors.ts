@@ -40,19 +40,27 @@ interface Refusal {
   readonly status: number;
 }
 
+/** HTTP status of the answer that an error is about; the SDK notes it. */
+function statusOf(error: unknown): number | undefined {
+  const { $metadata } = error as { $metadata?: { httpStatusCode?: unknown } };
+  return typeof $metadata?.httpStatusCode === "number" ? $metadata.httpStatusCode : undefined;
+}
+
 /** What AWS refused, or `undefined` when the error is of another kind. */
-function refusalOf(call: Call, error: unknown): Refusal | undefined {
-  if (!(error instanceof Error) || call.status === undefined || call.status < 300) return undefined;
+function refusalOf(error: unknown): Refusal | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const status = statusOf(error);
+  if (status === undefined || status < 300) return undefined;
   const code = (error as { Code?: unknown }).Code;
   // The SDK's own words for an answer that is no XML help nobody.
   return typeof code === "string" && code !== ""
-    ? { code: code.replace(/(Fault|Exception)$/, ""), message: error.message, status: call.status }
-    : { code: undefined, message: "", status: call.status };
+    ? { code: code.replace(/(Fault|Exception)$/, ""), message: error.message, status }
+    : { code: undefined, message: "", status };
 }
 
 /** AWS's code of a refusal, such as `DBInstanceAlreadyExists`. */
-export function codeOf(call: Call, error: unknown): string | undefined {
-  return refusalOf(call, error)?.code;
+export function codeOf(error: unknown): string | undefined {
+  return refusalOf(error)?.code;
 }
 
 function classOf(verb: CallVerb, { code, message, status }: Refusal): ProviderErrorClass {
@@ -83,9 +91,11 @@ export function asProviderError(call: Call, error: unknown, now: number): unknow
     return failed(lost, call.mayHaveEffect ? "given up" : "given up before it was sent", "Aborted");
   }
   if (error instanceof AnswerError) return failed(lost, error.message, "InvalidAnswer", error);
-  const refusal = refusalOf(call, error);
+  const refusal = refusalOf(error);
   if (refusal !== undefined) return refusalError(call, refusal, now);
-  if (call.status !== undefined) return failed(lost, "the answer cannot be read", "InvalidAnswer");
+  if (error instanceof Error && statusOf(error) !== undefined) {
+    return failed(lost, "the answer cannot be read", "InvalidAnswer");
+  }
   if (neverConnected(error)) {
     return failed(lost, `no connection (${reason(call, error)})`, "Unreachable");
   }

@@ -71,7 +71,6 @@ export function createHandler(transport: Transport, onRequest?: OnRequest) {
       });
       const { status } = response;
       if (mutates && status >= 300 && status < 500 && status !== 408) call.refused();
-      call.status = status;
       call.retryAfter = response.headers.get("retry-after") ?? undefined;
       const text = await readText(response);
       if (response.ok && !text.includes(`<${action}Response`)) {

@@ -20,9 +20,12 @@ const BROKEN =
  * The state for RDS's word. `stopping`, `starting`, `rebooting`, `renaming` and whatever comes are unknown: nothing is sent, and nobody is told
  * that it serves. One that is broken but was available once keeps its endpoint, so that it is never replaced (rule 7).
  */
-function stateOf(status: string): Pick<Database, "state" | "unknownState"> {
+function stateOf(status: string, instance: DBInstance): Pick<Database, "state" | "unknownState"> {
   if (BROKEN.test(status)) return { state: "Failed" };
-  return status === "delete-precheck" ? { state: "Deleting" } : toState(status);
+  if (status === "delete-precheck") return { state: "Deleting" };
+  // A new password is never left for the maintenance window: it comes into force in a moment (K1).
+  const changing = status === "available" && instance.PendingModifiedValues?.MasterUserPassword !== undefined;
+  return changing ? { state: "Modifying" } : toState(status);
 }
 
 /** Tags by key. Throws {@linkcode AnswerError} when RDS names none at all: an instance without tags has an empty list. */
@@ -56,7 +59,7 @@ export function databaseOf(instance: DBInstance, now: number): Database {
     engine,
     version: need("EngineVersion"),
     sizeGb,
-    ...stateOf(status),
+    ...stateOf(status, instance),
     providerState: status,
     ...(Address && Port !== undefined && Port > 0 ? { endpoint: printable(`${Address}:${Port}`, 1024) } : {}),
     tags,

@@ -38,7 +38,7 @@ export async function remove(
   try {
     await send(clients, call, found, snapshot, parameters);
   } catch (error) {
-    switch (codeOf(call, error)) {
+    switch (codeOf(error)) {
       case "DBSnapshotAlreadyExists":
         await checkSnapshot(clients, call, id, snapshot!);
         // It was taken for this very delete, as its name is of no other: only the deletion is left.
@@ -88,7 +88,8 @@ async function send(
 async function checkSnapshot(clients: AwsClients, call: Call, id: string, name: string): Promise<void> {
   const command = new DescribeDBSnapshotsCommand({ DBSnapshotIdentifier: name });
   const { DBSnapshots } = await clients.rds(call, (client, options) => client.send(command, options));
-  const snapshot = DBSnapshots?.find((each) => each.DBSnapshotIdentifier === name);
+  // RDS keeps names in lower case.
+  const snapshot = DBSnapshots?.find((each) => each.DBSnapshotIdentifier === name.toLowerCase());
   if (snapshot === undefined) throw new AnswerError("the answer is not about the snapshot asked for");
   const { DbiResourceId, Status = "" } = snapshot;
   if (DbiResourceId !== id) {
