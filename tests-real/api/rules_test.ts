@@ -59,7 +59,40 @@ const edits: ReadonlyArray<
   ["an id that is its own", created, { providerId: "db-1" }, undefined],
   ["another id than its own", created, { providerId: "db-2" }, "set it to that, or create another"],
   ["an id before there is a database", undefined, { providerId: "db-2" }, undefined],
+  ["D4: observe-only of its own database", created, {
+    providerId: "db-1",
+    managementPolicy: "ObserveOnly",
+  }, undefined],
+  ["a policy that there is not", created, { managementPolicy: "Look" }, "supported values"],
+  ["D7: a final snapshot", created, { deletionPolicy: "Snapshot", deletionProtection: true }, undefined],
 ];
+
+Deno.test("D4: what only observes must say which, also when it is made, and cannot forget it", async () => {
+  const refused = (answer: { readonly status: number; readonly body: { readonly message?: string } }) => {
+    assertEquals(answer.status, 422, answer.body.message);
+    assertStringIncludes(
+      answer.body.message ?? "",
+      "spec.providerId is required where managementPolicy is ObserveOnly",
+    );
+  };
+  const made = await applyResource(kube, namespace, "watcher", {
+    ...SEED_SPEC,
+    managementPolicy: "ObserveOnly",
+  });
+  assertStringIncludes(made.stderr, "spec.providerId is required where managementPolicy is ObserveOnly");
+  const name = await resource({ ...SEED_SPEC, managementPolicy: "ObserveOnly", providerId: "db-9" });
+  refused(await requestResource(kube, namespace, name, { patch: { spec: { providerId: null } } }));
+  const full = await resource(SEED_SPEC, created);
+  refused(
+    await requestResource(kube, namespace, full, { patch: { spec: { managementPolicy: "ObserveOnly" } } }),
+  );
+  const back = await requestResource(kube, namespace, name, {
+    patch: { spec: { managementPolicy: "Full" } },
+  });
+  assertEquals(back.status, 200, back.body.message);
+  const status = { patch: { status: { state: "Pending" } }, subresource: "status" as const };
+  assertEquals((await requestResource(kube, namespace, full, status)).status, 200);
+});
 
 for (const [what, status, edit, refusal] of edits) {
   Deno.test(`An edit is ${refusal === undefined ? "taken" : "refused"}: ${what}`, async () => {

@@ -21,7 +21,18 @@ for (
     [{ ...seed, sizeGb: 0 }, "spec.sizeGb is 0: Too small: expected number to be >=1"],
     [{ ...seed, sizeGb: 1.5 }, "spec.sizeGb is 1.5: expected int, received number"],
     [{ ...seed, engine: "" }, 'spec.engine is "": Too small: expected string to have >=1 characters'],
-    [{ ...seed, deletionPolicy: "Keep" }, 'spec.deletionPolicy is "Keep": expected one of "Delete"|"Retain"'],
+    [
+      { ...seed, deletionPolicy: "Keep" },
+      'spec.deletionPolicy is "Keep": expected one of "Delete"|"Retain"|"Snapshot"',
+    ],
+    [
+      { ...seed, managementPolicy: "ObserveOnly" },
+      "spec.providerId is missing, and managementPolicy ObserveOnly needs it",
+    ],
+    [
+      { ...seed, managementPolicy: "Look", providerId: "db-1" },
+      'spec.managementPolicy is "Look": expected one of "Full"|"ObserveOnly"',
+    ],
     [
       { ...seed, pollInterval: "90d" },
       'spec.pollInterval is "90d": must be a duration from 10s to 24h, such as 30s, 5m or 1h30m',

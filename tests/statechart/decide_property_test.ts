@@ -6,6 +6,7 @@ import { decide } from "../../src/statechart/decide.ts";
 import { isEffect } from "../../src/statechart/decision.ts";
 import { type ExternalState, initialKnowledge, type Knowledge } from "../../src/statechart/knowledge.ts";
 import { STEPS } from "../../src/statechart/machine.ts";
+import { finalSnapshotName } from "../../src/statechart/snapshot.ts";
 import { statusOf } from "../../src/statechart/status.ts";
 import { EFFECTS, MUTATING, REASONS, TOP_STATES } from "../../src/statechart/vocabulary.ts";
 import type { View } from "../../src/statechart/view.ts";
@@ -32,6 +33,7 @@ const database: fc.Arbitrary<ExternalState> = fc.record({
   ),
   createdAt: fc.constantFrom("2026-01-01T00:00:00Z", "2025-01-01T00:00:00Z"),
   pending: maybe(fc.record({ sizeGb: fc.constantFrom(20, 50) })),
+  deletionProtection: maybe(fc.boolean()),
 }).map((d) => ({ ...db(), ...d, providerState: d.state }));
 
 const verdict = fc.constantFrom("True", "False", "Unknown");
@@ -43,6 +45,8 @@ const status = fc.record({
   account: fc.constantFrom("acct", "other"),
   incarnation: fc.constantFrom(1, 2),
   adopted: fc.boolean(),
+  observeOnly: fc.boolean(),
+  finalSnapshot: short,
   provisioningFailures: fc.nat({ max: 4 }),
   observedGeneration: fc.constantFrom(1, 2),
   lastHandledReconcile: short,
@@ -59,7 +63,9 @@ const status = fc.record({
 const spec = fc.oneof(
   { weight: 6, arbitrary: fc.constant({}) },
   fc.record({
-    deletionPolicy: fc.constantFrom("Delete", "Retain"),
+    deletionPolicy: fc.constantFrom("Delete", "Retain", "Snapshot"),
+    deletionProtection: fc.boolean(),
+    managementPolicy: fc.constantFrom("Full", "ObserveOnly"),
     driftPolicy: fc.constantFrom("Repair", "Report"),
     onMissing: fc.constantFrom("Recreate", "Report"),
     pollInterval: fc.constantFrom("10s", "5m", "24h"),
@@ -68,7 +74,10 @@ const spec = fc.oneof(
     sizeGb: fc.constantFrom(20, 50),
   }, { requiredKeys: [] }),
   fc.dictionary(
-    fc.constantFrom("engine", "version", "sizeGb", "pollInterval", "providerId", "paused", "deletionPolicy"),
+    fc.constantFrom(
+      ...["engine", "version", "sizeGb", "pollInterval", "providerId", "paused", "deletionPolicy"],
+      ...["managementPolicy", "deletionProtection"],
+    ),
     fc.oneof(short, fc.integer(), fc.constant(null), fc.constant([])),
   ),
 ).map((s) => ({ engine: "postgres", version: "14.2", sizeGb: 20, ...s }));
@@ -138,6 +147,8 @@ const view: fc.Arbitrary<View> = fc.record({
     clientTokens: fc.boolean(),
     readLagMs: fc.constantFrom(0, 1_000, 60_000),
     effectBoundMs: fc.constantFrom(0, 10_000),
+    snapshots: maybe(fc.boolean()),
+    deletionProtection: maybe(fc.boolean()),
   })),
   accountAt: fc.oneof(moment, fc.constant(-Infinity)),
   accountWords: fc.array(moment, { maxLength: 3 }),
@@ -208,6 +219,43 @@ Deno.test("D4: nothing that may change the cloud is chosen for a paused resource
       const paused = { ...k, object: { ...k.object, spec: { ...k.object.spec, paused: true } } };
       const { step } = decide(paused, v);
       assert(!isEffect(step) || !MUTATING.has(step), step);
+    }),
+    RUNS,
+  );
+});
+
+Deno.test("D4: nothing that may change the cloud is chosen for a resource that only observes, and nothing is begun anew", () => {
+  fc.assert(
+    fc.property(knowledge, view, (k, v) => {
+      const spec = { ...k.object.spec, managementPolicy: "ObserveOnly" as const };
+      const { step } = decide({ ...k, object: { ...k.object, spec } }, v);
+      assert(!isEffect(step) || !MUTATING.has(step), step);
+    }),
+    RUNS,
+  );
+});
+
+Deno.test("D5: no database is deleted for a terminating resource whose spec protects it", () => {
+  fc.assert(
+    fc.property(knowledge, view, (k, v) => {
+      fc.pre(k.object.metadata.deletionTimestamp !== undefined);
+      const spec = { ...k.object.spec, deletionProtection: true };
+      assert(decide({ ...k, object: { ...k.object, spec } }, v).step !== "remove");
+    }),
+    RUNS,
+  );
+});
+
+Deno.test("Rule 17: under Snapshot no database that was usable is deleted before the status names its snapshot", () => {
+  fc.assert(
+    fc.property(knowledge, view, (k, v) => {
+      const spec = { ...k.object.spec, deletionPolicy: "Snapshot" as const };
+      const object = { ...k.object, spec };
+      const { step, database: target, finalSnapshot } = decide({ ...k, object }, v);
+      if (step !== "remove" || target?.endpoint === undefined) return;
+      assertEquals(finalSnapshot, finalSnapshotName(object, target.id));
+      assertEquals(object.status?.finalSnapshot, finalSnapshot);
+      assertEquals(v.provider?.snapshots, true);
     }),
     RUNS,
   );

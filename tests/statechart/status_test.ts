@@ -213,7 +213,7 @@ Deno.test("L4: a failure says what was done, what came of it, and which step of 
   );
   assertStringIncludes(
     message({ effect: "remove", code: "DeletionProtected", message: "Deleting the database: no" }),
-    "Deleting the database failed: no; lift the protection",
+    "Deleting the database failed: no; set spec.deletionProtection to false, lift the protection",
   );
   // Bounded, so that a failure of days is not a write a try.
   assertEquals(
@@ -224,6 +224,8 @@ Deno.test("L4: a failure says what was done, what came of it, and which step of 
   const reason = (effect: Parameters<typeof failureReason>[0]["effect"], errorClass: string, code?: string) =>
     failureReason({ ...failure, effect, errorClass, code });
   assertEquals(reason("remove", "rejected", "DeletionProtected"), "DeletionProtected");
+  assertEquals(reason("remove", "rejected", "SnapshotFailed"), "SnapshotFailed");
+  assertEquals(reason("remove", "rejected", "SnapshotExists"), "Conflict");
   assertEquals(reason("adopt", "taken"), "Conflict");
   assertEquals(reason("adopt", "rejected"), "CreateFailed");
   assertEquals(reason("modify", "busy"), "Updating");
