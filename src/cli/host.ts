@@ -11,6 +11,7 @@ import type { Logger } from "../core/log.ts";
 import type { Random } from "../core/random.ts";
 import type { ClusterConfig } from "../kube/config.ts";
 import { createCluster } from "../kube/client.ts";
+import { createSecrets } from "../kube/secrets.ts";
 import { createEventRecorder, createEventsPort } from "../kube/events.ts";
 import { createLeasePort } from "../kube/lease_port.ts";
 import { Transport } from "../kube/transport.ts";
@@ -78,6 +79,7 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
     operator: (fence) =>
       createOperator({
         cluster: createCluster(transport),
+        secrets: createSecrets(transport),
         provider,
         recorder,
         clock,

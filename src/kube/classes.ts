@@ -80,7 +80,8 @@ interface Reading<T> {
   readonly list: (page: { limit?: number; _continue?: string }, options: PerCall) => Promise<unknown>;
 }
 
-function source<T extends Watched>(transport: Transport, reading: Reading<T>): Source<T> {
+/** One kind of object as a reflector follows it. */
+export function source<T extends Watched>(transport: Transport, reading: Reading<T>): Source<T> {
   const { what, decode } = reading;
   return {
     async get(key, { signal }) {
@@ -177,7 +178,8 @@ function toPage<T>(
   };
 }
 
-function toMetadata(value: unknown, call: Call): ObjectMeta {
+/** The part of an object's metadata that the operator reads. */
+export function toMetadata(value: unknown, call: Call): ObjectMeta {
   const metadata = (value as { metadata?: Partial<ObjectMeta> } | undefined)?.metadata;
   if (!metadata?.uid || !metadata.name || !metadata.resourceVersion) {
     throw new KubeError(

@@ -66,8 +66,16 @@ export function setRevision(k: Knowledge): string | undefined {
   const { status } = k.object;
   const id = status?.providerId;
   if (id === undefined) return undefined;
-  if (k.passwordSet?.id === id) return k.passwordSet.revision;
+  const set = k.passwordSet;
+  if (set?.id === id) return set.pendingSince === undefined ? set.revision : undefined;
   return status?.binding?.id === id && !k.passwordUnsure ? status.binding.revision : undefined;
+}
+
+/** Whether the provider has accepted the Secret's password and is still about it. */
+export function isPasswordPending(k: Knowledge): boolean {
+  const set = k.passwordSet;
+  return set?.pendingSince !== undefined && set.id === k.object.status?.providerId &&
+    set.revision === soundSecret(k)?.revision;
 }
 
 /** What the Secret lacks, for people; `undefined` when a client can log in by it, or was told so and nothing else is known. */

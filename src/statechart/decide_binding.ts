@@ -4,7 +4,15 @@
  *
  * @module
  */
-import { isSecretAsked, isSecretInOrder, lackOf, secretName, setRevision, soundSecret } from "./binding.ts";
+import {
+  isPasswordPending,
+  isSecretAsked,
+  isSecretInOrder,
+  lackOf,
+  secretName,
+  setRevision,
+  soundSecret,
+} from "./binding.ts";
 import { type Decision, isEffect, type Verdict } from "./decision.ts";
 import { ownership, presentDatabase } from "./facts.ts";
 import type { Failure, Knowledge } from "./knowledge.ts";
@@ -62,7 +70,7 @@ export function heedBinding(k: Knowledge, view: View, planned: Decision): Decisi
     // A restart is no reason to read thousands of Secrets one by one: the list of all is under way.
     return listed || patience <= 0 ? attempt(k, view, said, "bind") : sooner(said, patience);
   }
-  if (setRevision(k) === soundSecret(k)?.revision) return said;
+  if (setRevision(k) === soundSecret(k)?.revision || isPasswordPending(k)) return said;
   if (database.state !== "Available" || database.unknownState) return said;
   const wait = passwordWaitMs(k, view);
   return wait > 0 ? sooner(said, wait) : attempt(k, view, said, "setPassword");

@@ -58,6 +58,14 @@ export interface Failure {
   readonly until: number;
 }
 
+/** A password that a provider accepted, by its revision. */
+export interface PasswordSet {
+  readonly id: string;
+  readonly revision: string;
+  /** The provider is still about it: it counts once the database is seen `Available` after this, monotonic milliseconds. */
+  readonly pendingSince?: number | undefined;
+}
+
 /** Everything an actor knows. */
 export interface Knowledge {
   readonly object: ExternalDatabase;
@@ -146,7 +154,7 @@ export interface Knowledge {
   /** The connection Secret as last seen or written; its password never (K1). */
   readonly secret?: SecretSeen | undefined;
   /** The password that this process set at a database, by its revision. */
-  readonly passwordSet?: { readonly id: string; readonly revision: string } | undefined;
+  readonly passwordSet?: PasswordSet | undefined;
   /** The cluster went back in time: what the status says of the password may be of before the last one. */
   readonly passwordUnsure?: boolean | undefined;
   /** When the state last seen at the provider began to be transitional, monotonic milliseconds. */
@@ -190,7 +198,7 @@ export interface Learned {
   readonly secretHeard?: { readonly secret: SecretSeen; readonly rewound?: boolean | undefined } | undefined;
   /** UID of a Secret that is gone. */
   readonly secretGone?: string | undefined;
-  readonly passwordSet?: { readonly id: string; readonly revision: string } | undefined;
+  readonly passwordSet?: PasswordSet | undefined;
   /** A delete of this id was sent and may take effect. */
   readonly asked?: { readonly id: string; readonly at: number } | undefined;
   /** A delete of this id was accepted, or it is gone. */

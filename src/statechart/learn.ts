@@ -237,6 +237,12 @@ function learnObservation(next: Draft, observation: Observation, now: number, ou
     next.transitionalSince = transitional ? next.transitionalSince ?? now : undefined;
   }
   next.observation = observation;
+  const { passwordSet: set } = next;
+  if (set?.pendingSince === undefined || observation.kind !== "present") return;
+  const { id, state } = observation.database;
+  if (id === set.id && state === "Available" && observation.sentAt >= set.pendingSince) {
+    next.passwordSet = { id, revision: set.revision };
+  }
 }
 
 /** Notes a failed effect; `delayMs` is the wait until the next try. */

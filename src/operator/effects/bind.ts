@@ -257,7 +257,11 @@ export const setPassword: EffectFunction = async (env, { knowledge, latest }, si
       ...learned,
       observation: present(answer),
       modify: { outcome: "answered", at: answer.answeredAt },
-      passwordSet: { id, revision },
+      passwordSet: {
+        id,
+        revision,
+        pendingSince: answer.value.state === "Available" ? undefined : answer.answeredAt,
+      },
     };
   } catch (error) {
     if (error instanceof SupersededError) return learned;
