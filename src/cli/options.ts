@@ -19,8 +19,6 @@ import {
 
 /** The clouds that `--provider` knows. */
 export const PROVIDERS = ["simulated", "http", "postgres", "aws-rds"] as const;
-/** Those of {@linkcode PROVIDERS} that this build has. */
-const BUILT: readonly ProviderName[] = ["simulated", "http", "postgres"];
 /** A value of `--provider`. */
 export type ProviderName = typeof PROVIDERS[number];
 
@@ -39,6 +37,14 @@ export interface StartOptions extends LogOptions {
   readonly cloudTokenFile?: string | undefined;
   /** File with the URLs of the `postgres` provider's servers, one a line; read again when it changes. */
   readonly postgresUrlFile?: string | undefined;
+  /** Region of the `aws-rds` provider's account. */
+  readonly awsRegion?: string | undefined;
+  /** URL of RDS's and STS's API. */
+  readonly awsEndpointUrl?: string | undefined;
+  /** JSON file with the parameters of new instances. */
+  readonly awsParametersFile?: string | undefined;
+  /** AWS credentials file; read again each minute and whenever its keys are refused. */
+  readonly awsCredentialsFile?: string | undefined;
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
   /** Namespaces to watch; empty: all. */
@@ -119,6 +125,27 @@ export const START_FLAGS: readonly Flag[] = [
     name: "postgres-url-file",
     value: "file",
     description: "file with one postgres:// URL a line, the servers of --provider postgres",
+  },
+  {
+    name: "aws-region",
+    value: "region",
+    description: "region of the account of --provider aws-rds (default: the AWS_REGION variable)",
+  },
+  {
+    name: "aws-endpoint-url",
+    value: "url",
+    parse: httpUrl,
+    description: "URL of the API of --provider aws-rds (default: the region's)",
+  },
+  {
+    name: "aws-parameters-file",
+    value: "file",
+    description: "JSON file with instance class, subnet group and such for --provider aws-rds",
+  },
+  {
+    name: "aws-credentials-file",
+    value: "file",
+    description: "AWS credentials file, re-read when it rotates (default: the pod's own identity)",
   },
   {
     name: "kubeconfig",
@@ -271,12 +298,7 @@ export function toStartOptions(values: FlagValues, inPod: boolean): StartOptions
   const provider = values["provider"] as ProviderName | undefined;
   if (provider === undefined && inPod) {
     throw new Error(
-      `--provider is required in a cluster: choose one of ${BUILT.join(", ")} (or set EDB_PROVIDER)`,
-    );
-  }
-  if (provider !== undefined && !BUILT.includes(provider)) {
-    throw new Error(
-      `--provider ${provider} (or EDB_PROVIDER) is not in this build: Use ${BUILT.join(", ")}`,
+      `--provider is required in a cluster: choose one of ${PROVIDERS.join(", ")} (or set EDB_PROVIDER)`,
     );
   }
   if (provider === "http" && values["cloud-url"] === undefined) {
@@ -295,6 +317,9 @@ export function toStartOptions(values: FlagValues, inPod: boolean): StartOptions
     );
   }
   goesWith("postgres-url-file", "postgres");
+  for (const flag of ["aws-region", "aws-endpoint-url", "aws-parameters-file", "aws-credentials-file"]) {
+    goesWith(flag, "aws-rds");
+  }
   const leaderElect = (values["leader-elect"] as boolean | undefined) ?? inPod;
   if (!leaderElect && values["lease-namespace"] !== undefined) {
     throw new Error("--lease-namespace goes with --leader-elect, which is off: leave one of them out");
@@ -307,6 +332,10 @@ export function toStartOptions(values: FlagValues, inPod: boolean): StartOptions
     cloudUrl: values["cloud-url"] as string | undefined,
     cloudTokenFile: values["cloud-token-file"] as string | undefined,
     postgresUrlFile: values["postgres-url-file"] as string | undefined,
+    awsRegion: values["aws-region"] as string | undefined,
+    awsEndpointUrl: values["aws-endpoint-url"] as string | undefined,
+    awsParametersFile: values["aws-parameters-file"] as string | undefined,
+    awsCredentialsFile: values["aws-credentials-file"] as string | undefined,
     kubeconfig: values["kubeconfig"] as string | undefined,
     context: values["context"] as string | undefined,
     namespaces: [...new Set((values["namespace"] ?? []) as string[])],

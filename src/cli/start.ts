@@ -34,6 +34,15 @@ export async function runStart(options: StartOptions, environment: HostEnvironme
       throw new Error("The file of --postgres-url-file cannot be used", { cause });
     });
   }
+  if (options.provider === "aws-rds") {
+    const { readRdsParameters } = await import("../providers/aws-rds/parameters_file.ts");
+    await readRdsParameters(options);
+    if (options.awsCredentialsFile !== undefined) {
+      await Deno.stat(options.awsCredentialsFile).catch((cause: unknown) => {
+        throw new Error("The file of --aws-credentials-file cannot be used", { cause });
+      });
+    }
+  }
   const identity = `${Deno.env.get("POD_NAME") || OPERATOR_NAME}_${crypto.randomUUID()}`;
   if (!options.leaderElect) {
     log.log(
@@ -47,6 +56,10 @@ export async function runStart(options: StartOptions, environment: HostEnvironme
     cloudUrl: options.cloudUrl,
     cloudTokenFile: options.cloudTokenFile,
     postgresUrlFile: options.postgresUrlFile,
+    awsRegion: options.awsRegion,
+    awsEndpointUrl: options.awsEndpointUrl,
+    awsParametersFile: options.awsParametersFile,
+    awsCredentialsFile: options.awsCredentialsFile,
     timeoutMs: options.callTimeoutMs,
     caller: identity, // so that the cloud's log tells the leader from one that was replaced (H1)
   });

@@ -15,9 +15,6 @@ import type { Fetch } from "./transport.ts";
 /** The names that `--provider` takes. */
 export const PROVIDER_NAMES = ["simulated", "http", "postgres", "aws-rds"] as const;
 
-/** Those of {@linkcode PROVIDER_NAMES} that this build has. */
-const BUILT: readonly ProviderName[] = ["simulated", "http", "postgres"];
-
 /** One of {@linkcode PROVIDER_NAMES}. */
 export type ProviderName = typeof PROVIDER_NAMES[number];
 
@@ -31,9 +28,17 @@ export interface ProviderOptions {
   readonly cloudTokenFile?: string | undefined;
   /** `--postgres-url-file`, for `postgres`. */
   readonly postgresUrlFile?: string | undefined;
+  /** `--aws-region`, for `aws-rds`. */
+  readonly awsRegion?: string | undefined;
+  /** `--aws-endpoint-url`, for `aws-rds`. */
+  readonly awsEndpointUrl?: string | undefined;
+  /** `--aws-parameters-file`, for `aws-rds`. */
+  readonly awsParametersFile?: string | undefined;
+  /** `--aws-credentials-file`, for `aws-rds`. */
+  readonly awsCredentialsFile?: string | undefined;
   /** Longest wait for an answer, in milliseconds. @default 30_000 */
   readonly timeoutMs?: number | undefined;
-  /** For `http`. @default `createTransport()` */
+  /** For `http` and `aws-rds`. @default `createTransport()` */
   readonly fetch?: Fetch | undefined;
   /** For `simulated`. @default a new cloud with its default settings */
   readonly cloud?: SimulatedCloud | undefined;
@@ -41,7 +46,7 @@ export interface ProviderOptions {
   readonly caller?: string | undefined;
 }
 
-/** Makes the provider `name`. Throws when it is unknown, not in this build, or lacks what it needs. */
+/** Makes the provider `name`. Throws when it is unknown or lacks what it needs. */
 export function createProvider(name: string, options: ProviderOptions): DatabaseProvider {
   const { clock, random, timeoutMs, caller } = options;
   switch (name) {
@@ -70,12 +75,23 @@ export function createProvider(name: string, options: ProviderOptions): Database
       });
     }
     case "aws-rds":
-      throw new Error(
-        `Choosing the provider: "${name}" is not in this build; there are ${BUILT.join(", ")}`,
-      );
+      return createLazyProvider("aws-rds", async () => {
+        const [{ createRdsProvider }, { readRdsParameters }] = await Promise.all([
+          import("./aws-rds/provider.ts"),
+          import("./aws-rds/parameters_file.ts"),
+        ]);
+        return createRdsProvider({
+          clock,
+          parameters: await readRdsParameters(options),
+          credentialsFile: options.awsCredentialsFile,
+          fetch: options.fetch,
+          timeoutMs,
+          caller,
+        });
+      });
     default:
       throw new Error(
-        `Choosing the provider: there is no "${name}"; there are ${BUILT.join(", ")}`,
+        `Choosing the provider: there is no "${name}"; there are ${PROVIDER_NAMES.join(", ")}`,
       );
   }
 }
