@@ -3,6 +3,8 @@ import { seededRandom } from "../../../src/core/random.ts";
 import { createHttpProvider } from "../../../src/providers/http.ts";
 import { SimulatedCloud } from "../../../src/providers/simulated/cloud.ts";
 import { REFUSALS } from "../../../src/providers/simulated/faults.ts";
+import { createApiHandler } from "../../../src/providers/served/http.ts";
+import { answeringBy } from "../../../src/providers/served/provider.ts";
 import { createSimulatedProvider } from "../../../src/providers/simulated/provider.ts";
 import { createCloudFetch, createCloudHandler, serveCloud } from "../../../src/providers/simulated/server.ts";
 import { createTransport, type Fetch } from "../../../src/providers/transport.ts";
@@ -91,4 +93,12 @@ providerContract("http on another cloud without tokens", () => {
   const tiny = serveTinyCloud();
   const { url, close, ...rest } = tiny;
   return { provider: createHttpProvider({ url, clock }), ...rest, close: () => close() };
+});
+
+providerContract("http on a provider behind the HTTP contract", () => {
+  const cloud = fastCloud();
+  const handler = createApiHandler(answeringBy(createSimulatedProvider(cloud, { clock })));
+  const { fetch, onSend } = spied(createCloudFetch(handler));
+  const provider = createHttpProvider({ url: "http://cloud.test", clock, fetch });
+  return { ...cloudStage(cloud), provider, onSend, close: () => Promise.resolve() };
 });
