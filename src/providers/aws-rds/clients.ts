@@ -158,6 +158,9 @@ export class AwsClients {
         useDualstackEndpoint: false,
         useFipsEndpoint: false,
         defaultsMode: "standard" as const,
+        // What is not said here the SDK would look for in files and variables.
+        authSchemePreference: [],
+        ignoreConfiguredEndpointUrls: true,
         // The SDK's own would ask the system for its name.
         defaultUserAgentProvider: () => Promise.resolve(agent),
         userAgentAppId: "externaldatabase-operator",

@@ -119,12 +119,9 @@ function refusalError(call: Call, refusal: Refusal, now: number): ProviderError 
 }
 
 /** Takes secrets out of AWS's words. */
-function mask(call: Call, text: string): string {
-  const { keys } = call;
-  const secrets = [...call.secrets, keys?.secretAccessKey, keys?.sessionToken, keys?.accessKeyId];
-  let masked = text;
-  for (const secret of secrets) if (secret) masked = masked.replaceAll(secret, "[secret]");
-  return masked;
+function mask({ keys, secrets }: Call, text: string): string {
+  const hidden = [...secrets, keys?.secretAccessKey, keys?.sessionToken];
+  return hidden.reduce<string>((said, secret) => secret ? said.replaceAll(secret, "[secret]") : said, text);
 }
 
 /** The innermost cause's text without addresses. */
