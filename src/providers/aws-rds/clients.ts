@@ -161,6 +161,7 @@ export class AwsClients {
         // What is not said here the SDK would look for in files and variables.
         authSchemePreference: [],
         ignoreConfiguredEndpointUrls: true,
+        disableClockSkewCorrection: false,
         // The SDK's own would ask the system for its name.
         defaultUserAgentProvider: () => Promise.resolve(agent),
         userAgentAppId: "externaldatabase-operator",

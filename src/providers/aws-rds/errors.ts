@@ -99,7 +99,7 @@ export function asProviderError(call: Call, error: unknown, now: number): unknow
   if (neverConnected(error)) {
     return failed(lost, `no connection (${reason(call, error)})`, "Unreachable");
   }
-  return failed(lost, `the connection broke (${reason(call, error)})`, "ConnectionLost");
+  return failed(lost, `the connection broke (${reason(call, error)})`, "ConnectionLost", error);
 }
 
 function refusalError(call: Call, refusal: Refusal, now: number): ProviderError {
