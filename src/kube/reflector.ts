@@ -131,6 +131,11 @@ export class Reflector<T extends Watched = ExternalDatabase> {
     return this.#synced ? undefined : "the first list has not ended yet";
   }
 
+  /** Why the last request failed, while that is so. */
+  get failure(): string | undefined {
+    return this.#loops.find((loop) => loop.reason !== undefined)?.reason;
+  }
+
   /** The object of this UID, as last seen. */
   get(uid: string): T | undefined {
     return this.#store.get(uid);

@@ -44,6 +44,8 @@ export interface GatewayOptions {
   readonly callTimeoutMs: number;
   /** Throws when this process may not change anything now (rule 21). */
   readonly fence: () => void;
+  /** Throws while nothing may be changed at this provider, though it may be read. */
+  readonly mayChange?: (() => void) | undefined;
   /** The account is throttled and stays so: a pause brought nothing but the next. Told of the error at each. */
   readonly onThrottled?: (error: ProviderError) => void;
 }
@@ -57,16 +59,25 @@ const MAX_LOOKUP_PAGES = 50;
 /** Calls a provider. Rejects with {@linkcode ProviderError}, the signal's reason, or what `beforeSend` throws. */
 export class ProviderGateway {
   readonly #o: GatewayOptions;
+  #provider: DatabaseProvider;
   /** Mutating calls that were sent and not answered. */
   #mutations = 0;
 
   constructor(options: GatewayOptions) {
     this.#o = options;
+    this.#provider = options.provider;
+  }
+
+  /** Sends what is sent from now on to another provider; returns the one before, which still answers what it was sent. */
+  use(provider: DatabaseProvider): DatabaseProvider {
+    const before = this.#provider;
+    this.#provider = provider;
+    return before;
   }
 
   /** The provider's name. */
   get name(): string {
-    return this.#o.provider.name;
+    return this.#provider.name;
   }
 
   /** Mutating calls under way: while there is one the lease is not released (rule 21). */
@@ -76,12 +87,12 @@ export class ProviderGateway {
 
   /** What the provider says of itself. */
   async info(signal: AbortSignal): Promise<ProviderInfo> {
-    return (await this.#call("info", "urgent", signal, false, (o) => this.#o.provider.info(o))).value;
+    return (await this.#call("info", "urgent", signal, false, (o) => this.#provider.info(o))).value;
   }
 
   /** One database by id. */
   get(id: string, lane: Lane, signal: AbortSignal): Promise<Answer<Database>> {
-    return this.#call("get", lane, signal, false, (o) => this.#o.provider.get(id, o));
+    return this.#call("get", lane, signal, false, (o) => this.#provider.get(id, o));
   }
 
   /** One page of a list. */
@@ -91,7 +102,7 @@ export class ProviderGateway {
     lane: Lane,
     signal: AbortSignal,
   ): Promise<Answer<DatabasePage>> {
-    return this.#call("list", lane, signal, false, (o) => this.#o.provider.list({ ...o, tags, pageToken }));
+    return this.#call("list", lane, signal, false, (o) => this.#provider.list({ ...o, tags, pageToken }));
   }
 
   /**
@@ -133,7 +144,7 @@ export class ProviderGateway {
     signal: AbortSignal,
     wanted: () => void,
   ): Promise<Answer<Database>> {
-    return this.#call("create", lane, signal, wanted, (o) => this.#o.provider.create(request, o));
+    return this.#call("create", lane, signal, wanted, (o) => this.#provider.create(request, o));
   }
 
   /** Sends a change. */
@@ -144,7 +155,7 @@ export class ProviderGateway {
     signal: AbortSignal,
     wanted: () => void,
   ): Promise<Answer<Database>> {
-    return this.#call("modify", lane, signal, wanted, (o) => this.#o.provider.modify(id, request, o));
+    return this.#call("modify", lane, signal, wanted, (o) => this.#provider.modify(id, request, o));
   }
 
   /** Sends a delete, which takes a snapshot of that name first where one is given (rule 17). */
@@ -156,12 +167,12 @@ export class ProviderGateway {
     finalSnapshot?: string,
   ): Promise<Answer<void>> {
     const more = finalSnapshot === undefined ? {} : { finalSnapshot };
-    return this.#call("delete", lane, signal, wanted, (o) => this.#o.provider.delete(id, { ...o, ...more }));
+    return this.#call("delete", lane, signal, wanted, (o) => this.#provider.delete(id, { ...o, ...more }));
   }
 
-  #fence(): void {
+  #fence(fence = this.#o.fence): void {
     try {
-      this.#o.fence();
+      fence();
     } catch (error) {
       throw new NotSentError(error instanceof Error ? error.message : String(error), { cause: error });
     }
@@ -180,6 +191,7 @@ export class ProviderGateway {
       const beforeSend = wanted === false ? undefined : () => {
         wanted();
         this.#fence();
+        if (this.#o.mayChange !== undefined) this.#fence(this.#o.mayChange);
       };
       if (wanted !== false) this.#mutations++;
       let outcome = "ok";

@@ -54,8 +54,8 @@ interface Job {
 /** Queues calls and starts them by the rules above. */
 export class Scheduler {
   readonly #clock: Clock;
-  readonly #concurrency: number;
-  readonly #rate: number;
+  #concurrency: number;
+  #rate: number;
   readonly #limit: number;
   readonly #onDepth: (depth: number) => void;
   readonly #queues: Record<Lane, Queue> = {
@@ -84,6 +84,19 @@ export class Scheduler {
     this.#onDepth = options.onDepth ?? (() => {});
     this.#tokens = Math.max(1, this.#rate);
     this.#refilledAt = this.#clock.monotonic();
+  }
+
+  /** Sets other bounds; what is under way goes on. */
+  limit(
+    { concurrency, ratePerSecond }: { readonly concurrency: number; readonly ratePerSecond: number },
+  ): void {
+    if (concurrency === this.#concurrency && ratePerSecond === this.#rate) return;
+    this.#concurrency = concurrency;
+    this.#window = concurrency;
+    this.#rate = ratePerSecond;
+    this.#tokens = Math.max(1, ratePerSecond);
+    this.#refilledAt = this.#clock.monotonic();
+    this.#pump();
   }
 
   /** Calls that wait. */

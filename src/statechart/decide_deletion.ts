@@ -132,7 +132,7 @@ function unknownPolicy({ object }: Knowledge): Verdict | undefined {
     return no(
       "InvalidSpec",
       `Deletion waits, as spec.managementPolicy ${
-        quote(management)
+        quote(String(management))
       } is not known here: set it to Full or ObserveOnly`,
     );
   }

@@ -3,8 +3,14 @@
  *
  * @module
  */
-import { TAG } from "../../api/constants.ts";
-import { addFinalizer, patchStatus, removeFinalizer, type StatusChange } from "../../kube/patches.ts";
+import { PINNED_CLASS, TAG } from "../../api/constants.ts";
+import {
+  addFinalizer,
+  annotate,
+  patchStatus,
+  removeFinalizer,
+  type StatusChange,
+} from "../../kube/patches.ts";
 import { type JsonPatchOperation, UNANSWERED } from "../../kube/port.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
 import { DeadlineError, withDeadline } from "../../core/wait.ts";
@@ -37,8 +43,9 @@ import { announceRelease, announceStatus, emit } from "./announce.ts";
 /** Writes the finalizer, the intent record, under the CR's resourceVersion (rules 1 and 2). */
 export const finalize: EffectFunction = async (env, { latest }, signal) => {
   const { object } = latest();
-  const operations = addFinalizer(object.metadata);
-  if (operations === undefined) return { object };
+  const finalizer = addFinalizer(object.metadata);
+  if (finalizer === undefined) return { object };
+  const operations = [...finalizer, ...annotate(object.metadata, PINNED_CLASS, env.classOf(object))];
   const wasNew = isNew(object) && isYoung(env, object);
   const facts = await patching(
     env,
