@@ -1,5 +1,5 @@
 /**
- * `cloud`: the simulated cloud as an HTTP server.
+ * `cloud`: a cloud as an HTTP server, the simulated one or (`--real`) a PostgreSQL for each database on this machine.
  *
  * @module
  */
@@ -22,6 +22,8 @@ import {
 
 /** Result of `cloud`. */
 export interface CloudOptions {
+  /** Real databases on this machine; the knobs of the simulation do nothing then. */
+  readonly real: boolean;
   readonly listen: ListenAddress;
   /** The cloud's knobs; times in milliseconds. */
   readonly settings: Partial<CloudSettings>;
@@ -56,6 +58,12 @@ export const cloudFlags: readonly Flag[] = [
     default: "127.0.0.1:8081",
     parse: listenAddress,
     description: "where the API is served; port 0: the system chooses",
+  },
+  {
+    name: "real",
+    default: "false",
+    description:
+      "serve real databases, a PostgreSQL each on this machine; the flags of times and chances do nothing",
   },
   timeFlag("latency", D.latencyMs, "time from a call to its answer"),
   timeFlag("provision-time", D.provisionMs, "time from a create to Available"),
@@ -116,7 +124,8 @@ export const cloudFlags: readonly Flag[] = [
     name: "state",
     value: "file",
     description:
-      "file that holds the state, read at start and written before each answer (default: in memory only)",
+      "file that holds the state, read at start and written before each answer (default: in memory only); " +
+      "with --real: folder that holds the databases and is kept (default: removed at the end)",
   },
   {
     name: "token-file",
@@ -136,6 +145,7 @@ export function toCloudOptions(values: FlagValues): CloudOptions {
   const text = (name: string) => values[name] as string | undefined;
   return {
     listen: values["listen"] as ListenAddress,
+    real: values["real"] as boolean,
     settings: {
       latencyMs: number("latency"),
       provisionMs: number("provision-time"),
@@ -181,20 +191,25 @@ export interface CloudEnvironment {
 /** Serves the cloud until the signal aborts. Rejects when the state or token file cannot be read or the port is taken. */
 export async function runCloud(options: CloudOptions, environment: CloudEnvironment): Promise<void> {
   const { log, signal, clock, onListen } = environment;
+  const { tokenFile } = options;
+  if (tokenFile !== undefined) readTokens(tokenFile); // a file that cannot be read is told now, not at the first call
+  const tokens = tokenFile === undefined ? undefined : () => readTokens(tokenFile);
+  const onError = (error: unknown) =>
+    log.log("error", error instanceof Error ? error.message : String(error), causeOf(error));
+  if (options.real) {
+    const { runRealCloud } = await import("./cloud_real.ts");
+    return await runRealCloud({ ...options, tokens }, { ...environment, onError });
+  }
   const random = options.seed === undefined ? environment.random : seededRandom(options.seed);
   const cloud = new SimulatedCloud({ clock, random, ...options.settings });
   if (options.state !== undefined) await loadFile(cloud, options.state);
   const file = options.state === undefined ? undefined : new StateFile(cloud, options.state, clock);
-  const { tokenFile } = options;
-  if (tokenFile !== undefined) readTokens(tokenFile); // a file that cannot be read is told now, not at the first call
-  const onError = (error: unknown) =>
-    log.log("error", error instanceof Error ? error.message : String(error), causeOf(error));
   const server = await listening(options.listen, "listen", () =>
     serveCloud(cloud, {
       hostname: options.listen.hostname,
       port: options.listen.port,
       admin: options.admin,
-      ...(tokenFile === undefined ? {} : { tokens: () => readTokens(tokenFile) }),
+      tokens,
       ...(file === undefined ? {} : { durable: () => file.durable() }),
       onError,
     }));

@@ -137,6 +137,9 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
   } finally {
     leaseTransport.close();
     transport.close();
+    await provider.close?.().catch((error: unknown) => {
+      log.log("warn", "Failed to close the provider", { error: String(error) });
+    });
     loop.stop();
   }
   log.log("info", "The operator has stopped");

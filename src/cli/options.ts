@@ -18,7 +18,7 @@ import {
 } from "./values.ts";
 
 /** The clouds that `--provider` knows. */
-export const PROVIDERS = ["simulated", "http", "postgres", "aws-rds"] as const;
+export const PROVIDERS = ["simulated", "http", "postgres", "aws-rds", "local"] as const;
 /** A value of `--provider`. */
 export type ProviderName = typeof PROVIDERS[number];
 
@@ -37,6 +37,8 @@ export interface StartOptions extends LogOptions {
   readonly cloudTokenFile?: string | undefined;
   /** File with the URLs of the `postgres` provider's servers, one a line; read again when it changes. */
   readonly postgresUrlFile?: string | undefined;
+  /** Folder of the `local` provider's servers; they stay in it when the operator ends. */
+  readonly localFolder?: string | undefined;
   /** Region of the `aws-rds` provider's account. */
   readonly awsRegion?: string | undefined;
   /** URL of RDS's and STS's API. */
@@ -125,6 +127,11 @@ export const START_FLAGS: readonly Flag[] = [
     name: "postgres-url-file",
     value: "file",
     description: "file with one postgres:// URL a line, the servers of --provider postgres",
+  },
+  {
+    name: "local-folder",
+    value: "folder",
+    description: "folder of the databases of --provider local, a PostgreSQL each on this machine; it is kept",
   },
   {
     name: "aws-region",
@@ -317,6 +324,10 @@ export function toStartOptions(values: FlagValues, inPod: boolean): StartOptions
     );
   }
   goesWith("postgres-url-file", "postgres");
+  if (provider === "local" && values["local-folder"] === undefined) {
+    throw new Error("--provider local needs --local-folder (or EDB_LOCAL_FOLDER): a folder of its own");
+  }
+  goesWith("local-folder", "local");
   for (const flag of ["aws-region", "aws-endpoint-url", "aws-parameters-file", "aws-credentials-file"]) {
     goesWith(flag, "aws-rds");
   }
@@ -332,6 +343,7 @@ export function toStartOptions(values: FlagValues, inPod: boolean): StartOptions
     cloudUrl: values["cloud-url"] as string | undefined,
     cloudTokenFile: values["cloud-token-file"] as string | undefined,
     postgresUrlFile: values["postgres-url-file"] as string | undefined,
+    localFolder: values["local-folder"] as string | undefined,
     awsRegion: values["aws-region"] as string | undefined,
     awsEndpointUrl: values["aws-endpoint-url"] as string | undefined,
     awsParametersFile: values["aws-parameters-file"] as string | undefined,

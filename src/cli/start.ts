@@ -56,6 +56,8 @@ export async function runStart(options: StartOptions, environment: HostEnvironme
     cloudUrl: options.cloudUrl,
     cloudTokenFile: options.cloudTokenFile,
     postgresUrlFile: options.postgresUrlFile,
+    localFolder: options.localFolder,
+    log,
     awsRegion: options.awsRegion,
     awsEndpointUrl: options.awsEndpointUrl,
     awsParametersFile: options.awsParametersFile,

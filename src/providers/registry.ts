@@ -4,16 +4,18 @@
  * @module
  */
 import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/log.ts";
 import type { Random } from "../core/random.ts";
 import { createHttpProvider } from "./http.ts";
 import { createLazyProvider } from "./lazy.ts";
 import type { DatabaseProvider } from "./port.ts";
+import { ProviderError } from "./port.ts";
 import { SimulatedCloud } from "./simulated/cloud.ts";
 import { createSimulatedProvider } from "./simulated/provider.ts";
 import type { Fetch } from "./transport.ts";
 
 /** The names that `--provider` takes. */
-export const PROVIDER_NAMES = ["simulated", "http", "postgres", "aws-rds"] as const;
+export const PROVIDER_NAMES = ["simulated", "http", "postgres", "aws-rds", "local"] as const;
 
 /** One of {@linkcode PROVIDER_NAMES}. */
 export type ProviderName = typeof PROVIDER_NAMES[number];
@@ -36,6 +38,10 @@ export interface ProviderOptions {
   readonly awsParametersFile?: string | undefined;
   /** `--aws-credentials-file`, for `aws-rds`. */
   readonly awsCredentialsFile?: string | undefined;
+  /** `--local-folder`, for `local`. */
+  readonly localFolder?: string | undefined;
+  /** For `local`. @default none */
+  readonly log?: Logger | undefined;
   /** Longest wait for an answer, in milliseconds. @default 30_000 */
   readonly timeoutMs?: number | undefined;
   /** For `http` and `aws-rds`. @default `createTransport()` */
@@ -89,6 +95,17 @@ export function createProvider(name: string, options: ProviderOptions): Database
           caller,
         });
       });
+    case "local": {
+      const { localFolder: folder, log } = options;
+      if (folder === undefined) throw new Error("Choosing the provider: local needs --local-folder");
+      return createLazyProvider("local", async () => {
+        const { openLocalProvider } = await import("./local/provider.ts");
+        return await openLocalProvider({ clock, random, folder, log, timeoutMs }).catch((cause: unknown) => {
+          const why = cause instanceof Error ? cause.message : String(cause);
+          throw new ProviderError("retryable", `Opening the local provider: ${why}`, { cause });
+        });
+      });
+    }
     default:
       throw new Error(
         `Choosing the provider: there is no "${name}"; there are ${PROVIDER_NAMES.join(", ")}`,

@@ -42,6 +42,7 @@ Deno.test("start without flags has the documented defaults", async () => {
     cloudUrl: undefined,
     cloudTokenFile: undefined,
     postgresUrlFile: undefined,
+    localFolder: undefined,
     awsRegion: undefined,
     awsEndpointUrl: undefined,
     awsParametersFile: undefined,

@@ -10,8 +10,9 @@ import { sleep } from "../../core/wait.ts";
 
 /** `nobody`: initdb and postgres refuse root. */
 const NOBODY = 65_534;
-/** Time between looks at a process, in milliseconds. */
-const LOOK_MS = 20;
+/** Time between looks at a process of others, in milliseconds, and how many of them go without a look at what it is. */
+const LOOK_MS = 200;
+const VERIFY_LOOKS = 10;
 
 /** The user that servers run as where it is not this process's own. */
 export function serverUser(): { readonly uid: number; readonly gid: number } | undefined {
@@ -44,14 +45,11 @@ function exists(pid: number): boolean {
 export async function isOurs(pid: number, data: string): Promise<boolean> {
   if (!exists(pid)) return false;
   if (Deno.build.os === "linux") {
-    // Of a process that ended and was not reaped it is empty.
-    const line = await Deno.readTextFile(`/proc/${pid}/cmdline`).catch(() => "");
-    const [command = "", option, folder] = line.split("\0");
+    // By a command: Deno itself reads /proc only where everything is allowed. Of a zombie it is empty.
+    const [command = "", option, folder] = (await said("cat", [`/proc/${pid}/cmdline`])).split("\0");
     return COMMAND.test(command) && option === "-D" && folder === data;
   }
-  const { stdout } = await new Deno.Command("ps", { args: ["-ww", "-o", "command=", "-p", `${pid}`] })
-    .output();
-  const line = new TextDecoder().decode(stdout);
+  const line = await said("ps", ["-ww", "-o", "command=", "-p", `${pid}`]);
   return COMMAND.test(line.slice(0, line.indexOf(" -D "))) && line.includes(` -D ${data} -`);
 }
 
@@ -60,16 +58,18 @@ const COMMAND = /\/bin\/(postgres|initdb)$/;
 
 /** Pids of all PostgreSQL processes that were started on the data folder `data`. */
 export async function processesOf(data: string): Promise<number[]> {
-  const pids: number[] = [];
-  if (Deno.build.os === "linux") {
-    for await (const { name } of Deno.readDir("/proc")) if (/^\d+$/.test(name)) pids.push(Number(name));
-  } else {
-    const { stdout } = await new Deno.Command("ps", { args: ["-axo", "pid="] }).output();
-    pids.push(...new TextDecoder().decode(stdout).trim().split(/\s+/).map(Number));
-  }
+  const pids = Deno.build.os === "linux"
+    ? (await said("sh", ["-c", 'grep -alsF -- "$1" /proc/[0-9]*/cmdline', "sh", data])).match(/\d+/g) ?? []
+    : (await said("ps", ["-axo", "pid="])).trim().split(/\s+/);
   const found: number[] = [];
-  for (const pid of pids) if (await isOurs(pid, data)) found.push(pid);
+  for (const pid of pids.map(Number)) if (await isOurs(pid, data)) found.push(pid);
   return found;
+}
+
+/** The standard output of a command, whatever its exit code. */
+async function said(command: string, args: string[]): Promise<string> {
+  const options = { args, stdin: "null", stderr: "null" } as const;
+  return new TextDecoder().decode((await new Deno.Command(command, options).output()).stdout);
 }
 
 /** Sends a signal to a process that is ours; one that has ended is none any more. */
@@ -82,12 +82,16 @@ export async function signalOurs(pid: number, data: string, signal: Deno.Signal)
   }
 }
 
-/** Waits until a process of ours has ended; false when it has not after `ms` milliseconds. */
-export async function endedWithin(clock: Clock, pid: number, data: string, ms: number): Promise<boolean> {
-  const end = clock.monotonic() + ms;
-  while (await isOurs(pid, data)) {
-    if (clock.monotonic() > end) return false;
-    await sleep(clock, LOOK_MS);
+/** Resolves once a process has ended that another process started. */
+export async function untilEnded(
+  clock: Clock,
+  pid: number,
+  data: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (let looks = 0; exists(pid); looks++) {
+    // The pid may be another's by now, or nobody asks for the exit code of what ended.
+    if (looks % VERIFY_LOOKS === 0 && !await isOurs(pid, data)) return;
+    await sleep(clock, LOOK_MS, signal);
   }
-  return true;
 }

@@ -68,7 +68,7 @@ export async function openLocalProvider(options: LocalProviderOptions): Promise<
     options;
   if (builds.length === 0) {
     throw new Error(
-      `Opening the local provider: npm has no PostgreSQL for ${Deno.build.os} on ${Deno.build.arch}`,
+      `npm has no PostgreSQL for ${Deno.build.os} on ${Deno.build.arch}`,
     );
   }
   const folder = await LocalFolder.open(options.folder, crypto.randomUUID());
@@ -114,6 +114,7 @@ export async function openLocalProvider(options: LocalProviderOptions): Promise<
     job: (call: Handing) => T | Promise<T>,
     beforeSend?: () => void,
   ): Promise<T> {
+    if (closing.signal.aborted) fail(verb, "retryable", "the provider was closed", "Closed");
     let sent = false;
     let fence: { readonly error: unknown } | undefined;
     const give = (inner: AbortSignal): Handing => ({

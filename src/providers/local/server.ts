@@ -8,16 +8,15 @@
  */
 import type { Clock } from "../../core/clock.ts";
 import type { Random } from "../../core/random.ts";
-import { sleep } from "../../core/wait.ts";
-import { asServer, endedWithin, giveToServer, isOurs, processesOf, signalOurs } from "./processes.ts";
+import { DeadlineError, sleep, withDeadline } from "../../core/wait.ts";
+import { asServer, giveToServer, isOurs, processesOf, signalOurs, untilEnded } from "./processes.ts";
 import { SUPERUSER } from "./sql.ts";
 
 /** Longest time of a start, of a fast shutdown, and of an immediate one, in milliseconds. */
 const START_MS = 60_000;
 const FAST_MS = 10_000;
 const IMMEDIATE_MS = 5_000;
-/** Time between looks at a process that another operator started, and at one that starts, in milliseconds. */
-const WATCH_MS = 1_000;
+/** Time between looks at a server that starts, in milliseconds. */
 const LOOK_MS = 20;
 /** Ports are taken from here, below those that systems give to outgoing connections. */
 const PORTS = { from: 20_000, count: 12_000 };
@@ -62,6 +61,8 @@ export interface RunningServer {
 /** One server. Its methods are called one at a time. */
 export class LocalServer {
   readonly #data: string;
+  /** The process that runs, as far as is known. */
+  #running: Omit<RunningServer, "port"> | undefined;
 
   constructor(private readonly options: LocalServerOptions) {
     this.#data = `${options.folder}/data`;
@@ -95,8 +96,9 @@ export class LocalServer {
   async adopt(signal: AbortSignal): Promise<RunningServer | undefined> {
     const { pid } = await this.#pidFile();
     if (pid === undefined || !await isOurs(pid, this.#data)) return undefined;
-    const port = await this.#ready(pid, signal);
-    return port === undefined ? undefined : { pid, port, ended: this.#watch(pid) };
+    const running = this.#note({ pid, ended: untilEnded(this.options.clock, pid, this.#data) });
+    const port = await this.#ready(running, signal);
+    return port === undefined ? undefined : { ...running, port };
   }
 
   /** Starts the process and waits until it takes connections. Rejects, with what it said, when it does not. */
@@ -111,12 +113,9 @@ export class LocalServer {
       detached: true,
     }).spawn();
     const words = new FirstWords(child.stderr);
-    let over = false;
-    const ended = child.status.then(() => {
-      over = true;
-    });
-    const ready = await this.#ready(child.pid, signal, () => over) !== undefined;
-    if (!ready) await this.#end(child.pid);
+    const running = this.#note({ pid: child.pid, ended: child.status.then(() => {}) });
+    const ready = await this.#ready(running, signal) !== undefined;
+    if (!ready) await this.#end(running);
     await words.stop();
     if (!ready) {
       signal.throwIfAborted();
@@ -124,23 +123,23 @@ export class LocalServer {
         `Starting PostgreSQL on port ${port} failed: ${words.text.trim().slice(-400) || "no word"}`,
       );
     }
-    return { pid: child.pid, port, ended };
+    return { ...running, port };
   }
 
   /** Ends the process, if there is one: sessions are broken off, data are safe. */
   async stop(): Promise<void> {
+    if (this.#running !== undefined) return await this.#end(this.#running);
     const { pid } = await this.#pidFile();
-    if (pid !== undefined) await this.#end(pid);
+    if (pid !== undefined) await this.#endStranger(pid);
   }
 
   /** Ends whatever works on its folder, and removes that. */
   async remove(): Promise<void> {
     await this.stop();
+    if (!await isThere(this.options.folder)) return;
     // An initdb of an operator that was killed, or a server that has not written its pid yet.
-    for (const pid of await processesOf(this.#data)) await this.#end(pid, "SIGKILL");
-    await Deno.remove(this.options.folder, { recursive: true }).catch((error: unknown) => {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    });
+    for (const pid of await processesOf(this.#data)) await this.#endStranger(pid, "SIGKILL");
+    await Deno.remove(this.options.folder, { recursive: true });
   }
 
   /** A port of loopback that nobody listens on and that is not in `taken`. */
@@ -158,31 +157,58 @@ export class LocalServer {
     throw new Error("Finding a free port failed after 1000 tries");
   }
 
-  async #end(pid: number, first: Deno.Signal = "SIGINT"): Promise<void> {
+  #note(running: Omit<RunningServer, "port">): Omit<RunningServer, "port"> {
+    this.#running = running;
+    running.ended.then(() => {
+      if (this.#running === running) this.#running = undefined;
+    });
+    return running;
+  }
+
+  /** Ends a process that this one did not start. */
+  async #endStranger(pid: number, first?: Deno.Signal): Promise<void> {
+    const over = new AbortController();
+    const ended = untilEnded(this.options.clock, pid, this.#data, over.signal);
+    ended.catch(() => {}); // given up below
+    try {
+      await this.#end({ pid, ended }, first);
+    } finally {
+      over.abort();
+    }
+  }
+
+  async #end({ pid, ended }: Omit<RunningServer, "port">, first: Deno.Signal = "SIGINT"): Promise<void> {
     const { clock } = this.options;
     const steps = [[first, FAST_MS], ["SIGQUIT", IMMEDIATE_MS], ["SIGKILL", IMMEDIATE_MS]] as const;
+    const action = `Ending PostgreSQL (pid ${pid})`;
     for (const [signal, ms] of steps) {
       await signalOurs(pid, this.#data, signal);
-      if (await endedWithin(clock, pid, this.#data, ms)) return;
+      const over = withDeadline({ clock, ms, action }, () => ended).then(() => true, (error: unknown) => {
+        if (error instanceof DeadlineError) return false;
+        throw error;
+      });
+      if (await over) return;
     }
-    throw new Error(`Ending PostgreSQL (pid ${pid}) failed: it outlived SIGKILL`);
+    throw new Error(`${action} failed: it outlived SIGKILL`);
   }
 
   /** Waits until the process takes connections; resolves with its port, or nothing when it ends or takes too long. */
-  async #ready(pid: number, signal: AbortSignal, over = () => false): Promise<number | undefined> {
+  async #ready(
+    { pid, ended }: Omit<RunningServer, "port">,
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
     const { clock } = this.options;
     const end = clock.monotonic() + START_MS;
-    while (clock.monotonic() < end && !over() && !signal.aborted) {
+    let over = false;
+    ended.then(() => {
+      over = true;
+    });
+    while (clock.monotonic() < end && !over && !signal.aborted) {
       const file = await this.#pidFile();
       if (file.pid === pid && file.status === "ready") return file.port;
-      if (!await isOurs(pid, this.#data)) return undefined;
       await sleep(clock, LOOK_MS);
     }
     return undefined;
-  }
-
-  async #watch(pid: number): Promise<void> {
-    while (await isOurs(pid, this.#data)) await sleep(this.options.clock, WATCH_MS);
   }
 
   /** postmaster.pid: pid, data folder, start, port, sockets, address, memory, status. */
@@ -225,4 +251,11 @@ class FirstWords {
     await this.#reader.cancel().catch(() => {});
     await this.#reading;
   }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return await Deno.stat(path).then(() => true, (error: unknown) => {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  });
 }
