@@ -9,7 +9,7 @@
 import { z } from "zod";
 import { classSpecSchema, classStatusSchema } from "./class_schema.ts";
 import { CLASS_KIND, CLASS_PLURAL, GROUP, KIND, PLURAL, VERSION } from "./constants.ts";
-import { RULES } from "./rules.ts";
+import { RULES, SPEC_RULES } from "./rules.ts";
 import { specSchema, statusSchema } from "./schema.ts";
 
 /** A JSON object. */
@@ -155,7 +155,11 @@ export function customResourceDefinition(): Json {
     description:
       "An external database: a database in a cloud, or on a server outside the cluster, that the operator creates, keeps as spec asks, and deletes.",
     properties: {
-      spec: { ...structuralSchema(specSchema), description: "What the database is to be." },
+      spec: {
+        ...structuralSchema(specSchema),
+        description: "What the database is to be.",
+        "x-kubernetes-validations": SPEC_RULES,
+      },
       status: {
         ...structuralSchema(statusSchema),
         description: "What the operator says of the database. Written by the operator alone.",

@@ -2,7 +2,7 @@
  * The rules that the API server itself checks when a resource changes (CEL).
  *
  * What they promise and assume (all tried on a real API server):
- * - They stand at the root, where both `spec` and `status` are seen, so that a mistake can be taken back as long as
+ * - Those of changes stand at the root, where both `spec` and `status` are seen, so that a mistake can be taken back as long as
  *   the database has not followed it. None stands on `status`: that would block the operator's own status patches.
  * - Each compares with `oldSelf` first, so that a write which does not change the field passes whatever is stored. A
  *   status patch in particular can never be refused because the spec was edited meanwhile (safety.md rule 6).
@@ -33,10 +33,6 @@ const anyOf = (...alternatives: readonly string[]): string => alternatives.join(
 const NO_SPEC = "!has(self.spec) || !has(oldSelf.spec)";
 const NOTHING_OBSERVED = "!has(self.status) || !has(self.status.observed)";
 const NO_ID = "!has(self.status) || !has(self.status.providerId)";
-
-/** What only watches a database must say which (D4). */
-const OBSERVES = (spec: string) =>
-  `has(${spec}.managementPolicy) && ${spec}.managementPolicy == 'ObserveOnly' && !has(${spec}.providerId)`;
 
 /** Rules at the root of the resource. */
 export const RULES: readonly ValidationRule[] = [
@@ -113,17 +109,23 @@ export const RULES: readonly ValidationRule[] = [
     fieldPath: ".spec.className",
     reason: "FieldValueForbidden",
   },
+];
+
+/**
+ * Rules of `spec` alone, checked when a resource is made too. A status patch leaves `spec` as it is, and what did not
+ * change is let through (ratcheting); besides, no object can have been stored with the field and without its rule.
+ */
+export const SPEC_RULES: readonly ValidationRule[] = [
   {
     // Nothing is created under ObserveOnly, so that without an id there is nothing to look at.
     rule: anyOf(
-      "!has(self.spec)",
-      `!(${OBSERVES("self.spec")})`,
-      `(oldSelf.hasValue() && has(oldSelf.value().spec) && ${OBSERVES("oldSelf.value().spec")})`,
+      "!has(self.managementPolicy)",
+      "self.managementPolicy != 'ObserveOnly'",
+      "has(self.providerId)",
     ),
     message:
       "spec.providerId is required where managementPolicy is ObserveOnly: it names the database to look at",
-    fieldPath: ".spec.providerId",
+    fieldPath: ".providerId",
     reason: "FieldValueRequired",
-    optionalOldSelf: true,
   },
 ];

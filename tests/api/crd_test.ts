@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { z } from "zod";
 import { structuralSchema } from "../../src/api/crd.ts";
-import { RULES } from "../../src/api/rules.ts";
+import { RULES, SPEC_RULES } from "../../src/api/rules.ts";
 import { CRD_FILES } from "../../tools/crds.ts";
 
 Deno.test("The CRDs in crds/ are those that the schemas make", async () => {
@@ -64,7 +64,7 @@ Deno.test("A map of strings passes, and what is Kubernetes' own passes through",
 });
 
 Deno.test("Every rule names its field in the message and at its path", () => {
-  for (const rule of RULES) {
+  for (const rule of [...RULES, ...SPEC_RULES.map((r) => ({ ...r, fieldPath: `.spec${r.fieldPath}` }))]) {
     assertEquals(rule.message.startsWith(rule.fieldPath.slice(1)), true, rule.message);
     const expression = rule.messageExpression ?? `'${rule.message}'`;
     assertEquals(expression.startsWith(`'${rule.fieldPath.slice(1)} `), true, expression);
