@@ -10,11 +10,13 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import type { Random } from "../core/random.ts";
 import type { ClusterConfig } from "../kube/config.ts";
+import { createClasses } from "../kube/classes.ts";
 import { createCluster } from "../kube/client.ts";
 import { createSecrets } from "../kube/secrets.ts";
 import { createEventRecorder, createEventsPort } from "../kube/events.ts";
 import { createLeasePort } from "../kube/lease_port.ts";
 import { Transport } from "../kube/transport.ts";
+import type { ClassesDeps } from "../operator/classes.ts";
 import { createOperator, type Operator } from "../operator/operator.ts";
 import { Tenure } from "../operator/tenure.ts";
 import type { DatabaseProvider } from "../providers/port.ts";
@@ -30,6 +32,8 @@ import type { ListenAddress } from "./values.ts";
 export interface HostOptions {
   readonly config: ClusterConfig;
   readonly provider: DatabaseProvider;
+  /** How classes are served. @default not at all */
+  readonly classes?: Omit<ClassesDeps, "port"> | undefined;
   /** Unique to this process: holder of the lease, reporter of Events. */
   readonly identity: string;
   readonly listen: ListenAddress;
@@ -81,6 +85,7 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
         cluster: createCluster(transport),
         secrets: createSecrets(transport),
         provider,
+        classes: options.classes && { ...options.classes, port: createClasses(transport) },
         recorder,
         clock,
         random,

@@ -5,6 +5,7 @@
  */
 import { OPERATOR_NAME } from "../api/constants.ts";
 import { loadClusterConfig } from "../kube/config.ts";
+import { createClassProvider } from "../providers/from_class.ts";
 import { createProvider } from "../providers/registry.ts";
 import { readTokenFile } from "../providers/token.ts";
 import { type HostEnvironment, hostOperator } from "./host.ts";
@@ -69,6 +70,11 @@ export async function runStart(options: StartOptions, environment: HostEnvironme
   await hostOperator({
     config,
     provider,
+    classes: {
+      ownNamespace: ownNamespace ?? "default",
+      provide: (request) =>
+        createClassProvider(request, { clock, random, timeoutMs: options.callTimeoutMs, caller: identity }),
+    },
     identity,
     listen: options.listen,
     namespaces: options.namespaces,

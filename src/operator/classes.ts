@@ -63,6 +63,8 @@ const REPORT_MS = 5_000;
 const REPORT_DISTANCE_MS = 500;
 /** Wait after a status was not taken, in milliseconds. */
 const REFUSED_MS = 30_000;
+/** Refusals in a row, over some 15 s, after which an operator without the right to list classes serves none. */
+const FORBIDDEN_FAILURES = 5;
 /** Time between two looks for a CRD that is not installed, in milliseconds. */
 const NO_CRD_MS = 60_000;
 const RETRY = { baseMs: 1_000, capMs: 30_000 };
@@ -186,7 +188,9 @@ export class ClassDirectory {
       } catch (error) {
         if (signal.aborted) return false;
         const message = error instanceof Error ? error.message : String(error);
-        const none = error instanceof KubeError && error.kind === "notFound";
+        const kind = error instanceof KubeError ? error.kind : undefined;
+        // A role without the right may be of before there were classes; a right that is only late must not be missed.
+        const none = kind === "notFound" || (kind === "forbidden" && failures >= FORBIDDEN_FAILURES);
         if (told !== message) {
           told = message;
           if (none) log.log("info", `There are no classes, as the CRD ${CLASS_CRD_NAME} is not installed`);

@@ -67,7 +67,7 @@ export function classVerdict(object: ExternalDatabase, view: View): Verdict | un
   if (unheard) {
     return unknown("ClassMissing", `The classes are not known yet: ${missing ?? "no answer so far"}`);
   }
-  if (missing !== undefined) return no("ClassMissing", missing);
+  if (missing !== undefined) return no("ClassMissing", `Nothing is begun or changed: ${missing}`);
   const wanted = specOf(object).className;
   if (wanted === undefined || wanted === name) return undefined;
   const begun = name === "" ? "the account of the operator's own flags" : `class ${quote(name)}`;
