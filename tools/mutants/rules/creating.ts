@@ -41,7 +41,7 @@ export const CREATING: readonly RuleMutant[] = [
     "a finalizer that was stripped is not put back",
     decide,
     "plan",
-    "if (!hasFinalizer(object) && !isNew(object)) return finalize(k, view);",
+    "if (!observes && !hasFinalizer(object) && !isNew(object)) return finalize(k, view);",
     "",
   ),
   mutant(
@@ -68,8 +68,8 @@ export const CREATING: readonly RuleMutant[] = [
     "a create is sent without the finalizer",
     decide,
     "plan",
-    "if (isNew(object)) return finalize(k, view);",
-    "",
+    "!observes && isNew(object)",
+    "false",
   ),
   mutant(
     "rule 3",

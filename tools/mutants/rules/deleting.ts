@@ -124,7 +124,7 @@ export const DELETING: readonly RuleMutant[] = [
     "decideDeletion",
     "specOf(object).paused",
     "false",
-    { and: [{ file: remove, in: "mayRemove", find: "!specOf(object).paused", replace: "true" }] },
+    { nth: 1, and: [{ file: remove, in: "mayRemove", find: "!specOf(object).paused", replace: "true" }] },
   ),
   mutant(
     "rule 15",
@@ -208,7 +208,8 @@ export const DELETING: readonly RuleMutant[] = [
     retain,
     "retain",
     'await env.gateway.modify(id, { tags: { [TAG.retained]: uid } }, "urgent", signal, () => { ' +
-      'if (specOf(latest().object).paused) throw new SupersededError("The resource was paused"); })',
+      "const now = latest().object; if (specOf(now).paused || isObserveOnly(now)) " +
+      'throw new SupersededError("Nothing is to be changed now"); })',
     "undefined",
   ),
   mutant(

@@ -40,8 +40,8 @@ export const DESIGN: readonly RuleMutant[] = [
     "cache never stale",
     "an edit is judged by a cache of any age",
     "statechart/decide_observed.ts",
-    "decideObserved",
-    "k.object.status?.observedGeneration !== generation && view.now - sentAt > view.cacheTtlMs",
+    "staleSpec",
+    "k.object.status?.observedGeneration !== k.object.metadata.generation && view.now - sentAt > view.cacheTtlMs",
     "false",
   ),
   mutant(

@@ -8,6 +8,7 @@ import { CREATING } from "./creating.ts";
 import { DELETING } from "./deleting.ts";
 import { DESIGN } from "./design.ts";
 import { OBSERVING } from "./observing.ts";
+import { POLICIES } from "./policies.ts";
 import { PROCESSES } from "./processes.ts";
 
 /** Every planted bug of a rule of safety.md or a part of design.md. */
@@ -15,6 +16,7 @@ export const RULE_MUTANTS: readonly RuleMutant[] = [
   ...CREATING,
   ...OBSERVING,
   ...DELETING,
+  ...POLICIES,
   ...PROCESSES,
   ...DESIGN,
 ];

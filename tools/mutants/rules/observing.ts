@@ -125,7 +125,7 @@ export const OBSERVING: readonly RuleMutant[] = [
     "a delete does not look at the policy that was just read",
     remove,
     "mayRemove",
-    'policiesOf(object).deletion === "Delete"',
+    'deletion === "Delete" || deletion === "Snapshot"',
     "true",
   ),
   mutant(
@@ -182,8 +182,8 @@ export const OBSERVING: readonly RuleMutant[] = [
     "expiry reads",
     "what is older than the cache's time is read by itself, edited or not",
     observed,
-    "decideObserved",
-    "k.object.status?.observedGeneration !== generation",
+    "staleSpec",
+    "k.object.status?.observedGeneration !== k.object.metadata.generation",
     "true",
   ),
   mutant(
