@@ -1,6 +1,6 @@
 /**
- * `demo`: a whole world in this process, with nothing installed: an embedded Kubernetes API, a simulated cloud, the
- * operator, its page, and sample databases.
+ * `demo`: a whole world on this machine, with nothing installed: an embedded Kubernetes API, a cloud of real PostgreSQL
+ * servers or a simulated one, the operator, its page, and sample databases.
  *
  * Everything listens on loopback, behind secrets that only files of this user hold; those files are in `.demo/`, which
  * is removed at the end.
@@ -13,9 +13,8 @@ import { sleep } from "../core/wait.ts";
 import type { EmbeddedApi } from "../embedded/api.ts";
 import { serveEmbeddedApi } from "../embedded/serve.ts";
 import { loadClusterConfig } from "../kube/config.ts";
-import { SimulatedCloud } from "../providers/simulated/cloud.ts";
-import { createSimulatedProvider } from "../providers/simulated/provider.ts";
-import { serveCloud } from "../providers/simulated/server.ts";
+import { createApiHandler, serveHandler } from "../providers/served/http.ts";
+import { openDemoCloud } from "./demo_cloud.ts";
 import { openDemoDirectory } from "./demo_directory.ts";
 import { introduction, table } from "./demo_text.ts";
 import { fleetRows } from "./fleet_rows.ts";
@@ -58,11 +57,13 @@ export async function runDemo(options: DemoOptions, environment: DemoEnvironment
       }));
     ends.push(() => served.close());
     const cloudToken = crypto.randomUUID();
-    const cloud = new SimulatedCloud({ clock, random, provisionMs: options.provisioningMs, account: "demo" });
-    const cloudServer = serveCloud(cloud, {
-      admin: false, // it has no token
-      tokens: () => [cloudToken],
-      onError: (error) => log.log("error", "The simulated cloud failed", { error: String(error) }),
+    const cloud = await openDemoCloud(options, {
+      ...{ clock, random, log, signal, directory, say },
+      callTimeoutMs: CALL_TIMEOUT_MS,
+    });
+    ends.push(() => cloud.close());
+    const cloudServer = serveHandler(createApiHandler(cloud.answering, { tokens: () => [cloudToken] }), {
+      onError: (error) => log.log("error", "The cloud failed", { error: String(error) }),
     });
     ends.push(() => cloudServer.close());
     const kubeconfig = await directory.write("kubeconfig", served.kubeconfig());
@@ -74,8 +75,11 @@ export async function runDemo(options: DemoOptions, environment: DemoEnvironment
       const host = address.hostname.includes(":") ? `[${address.hostname}]` : address.hostname;
       const page = `http://${host}:${address.port}/`;
       const api = new URL(served.url).origin;
-      await say(introduction({ api, kubeconfig, page, cloud: cloudServer.url, tokenFile }));
-      for (const sample of sampleDatabases(options.samples)) await post(served.api, SAMPLES_PATH, sample);
+      const { kind, instead } = cloud;
+      await say(introduction({ api, kubeconfig, page, cloud: cloudServer.url, tokenFile, kind, instead }));
+      for (const sample of sampleDatabases(options.samples, kind)) {
+        await post(served.api, SAMPLES_PATH, sample);
+      }
       await say(await readyTable(operator, options.samples, clock, running));
     };
     let telling: Promise<void> = Promise.resolve();
@@ -90,7 +94,7 @@ export async function runDemo(options: DemoOptions, environment: DemoEnvironment
     const config = await loadClusterConfig({ clock, kubeconfig, env: () => undefined });
     await hostOperator({
       config,
-      provider: createSimulatedProvider(cloud, { clock, timeoutMs: CALL_TIMEOUT_MS }),
+      provider: cloud.provider,
       identity: `demo_${crypto.randomUUID()}`,
       listen: options.listen,
       namespaces: [],

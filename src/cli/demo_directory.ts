@@ -3,11 +3,18 @@
  *
  * @module
  */
+import type { Clock } from "../core/clock.ts";
+import type { Random } from "../core/random.ts";
 
 /** An open demo directory. */
 export interface DemoDirectory {
   /** Writes a file for this user alone; resolves with its path. */
   write(name: string, text: string): Promise<string>;
+  /**
+   * The path of a folder for the files of a user that is not this one, who can get through to it; what a demo that was
+   * killed left there is removed first. It is in the directory, or, where others cannot come there, a temporary one.
+   */
+  folder(name: string, tools: { readonly clock: Clock; readonly random: Random }): Promise<string>;
   /** Removes every file that was written, and the directory unless somebody put something into it. */
   remove(): Promise<void>;
 }
@@ -39,13 +46,28 @@ export async function openDemoDirectory(path: string): Promise<DemoDirectory> {
     );
   }
   const written = new Set<string>();
+  const write = async (name: string, text: string) => {
+    const file = `${path}/${name}`;
+    await removeFile(file); // of a demo that was killed; its mode may be another
+    await Deno.writeTextFile(file, text, { mode: 0o600, createNew: true });
+    written.add(file);
+    return file;
+  };
   return {
-    async write(name, text) {
-      const file = `${path}/${name}`;
-      await removeFile(file); // of a demo that was killed; its mode may be another
-      await Deno.writeTextFile(file, text, { mode: 0o600, createNew: true });
-      written.add(file);
-      return file;
+    write,
+    async folder(name, tools) {
+      const { closedOnTheWay, removeLocalFolder } = await import("../providers/local/provider.ts");
+      const pointer = `${path}/${name}.path`;
+      const earlier = await Deno.readTextFile(pointer).catch(() => undefined);
+      if (earlier !== undefined) await removeLocalFolder(earlier.trim(), tools);
+      const real = await Deno.realPath(path);
+      await Deno.chmod(real, 0o711); // its files are for this user alone all the same
+      const reachable = await closedOnTheWay(real) === undefined;
+      const folder = reachable ? `${real}/${name}` : await Deno.makeTempDir({ dir: "/tmp", prefix: "demo-" });
+      await write(`${name}.path`, `${folder}\n`);
+      await Deno.mkdir(folder, { recursive: true });
+      await Deno.chmod(folder, 0o711);
+      return folder;
     },
     async remove() {
       for (const file of written) await removeFile(file);

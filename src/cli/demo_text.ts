@@ -12,19 +12,28 @@ export interface DemoPlaces {
   readonly page: string;
   readonly cloud: string;
   readonly tokenFile: string;
+  readonly kind: "local" | "simulated";
+  /** Why the cloud is not the local one. */
+  readonly instead?: string | undefined;
 }
 
 /** Rows of the table at most. */
 const MAX_ROWS = 20;
 
 /** The first words: what there is, and what to type next. */
-export function introduction({ api, kubeconfig, page, cloud, tokenFile }: DemoPlaces): string {
-  return `ExternalDatabase operator, demo. Everything runs in this process; nothing is installed.
+export function introduction(places: DemoPlaces): string {
+  const { api, kubeconfig, page, cloud, tokenFile, kind, instead } = places;
+  const where = kind === "local"
+    ? "Each database is a PostgreSQL server of its own on this machine; nothing is installed."
+    : `Everything runs in this process; nothing is installed.${
+      instead === undefined ? "" : `\nThe cloud is simulated: ${instead}.`
+    }`;
+  return `ExternalDatabase operator, demo. ${where}
 
   Kubernetes API   ${api}   (kubeconfig: ${kubeconfig})
   Page             ${page}
   Metrics          ${page}metrics
-  Simulated cloud  ${cloud}/v1/databases   (token: ${tokenFile})
+  ${kind === "local" ? "Local cloud     " : "Simulated cloud "} ${cloud}/v1/databases   (token: ${tokenFile})
 
 Type next, in another terminal of this directory:
 

@@ -77,6 +77,8 @@ export interface DemoOptions extends LogOptions {
   readonly apiListen: ListenAddress;
   /** How long the simulated cloud takes to make a database, in milliseconds. */
   readonly provisioningMs: number;
+  /** Absent: the local one where it can be had. */
+  readonly cloud?: "local" | "simulated" | undefined;
   readonly pollIntervalMs: number;
   /** How many sample databases are applied. */
   readonly samples: number;
@@ -260,6 +262,13 @@ export const DEMO_FLAGS: readonly Flag[] = [
     description: "where the embedded Kubernetes API is served; port 0 means any free one",
   },
   {
+    name: "cloud",
+    value: "name",
+    choices: ["local", "simulated"],
+    description:
+      "real PostgreSQL servers on this machine, or a simulated cloud (default: local where npm has the binaries)",
+  },
+  {
     name: "provisioning",
     value: "duration",
     default: "3s",
@@ -372,6 +381,7 @@ export function toDemoOptions(values: FlagValues): DemoOptions {
     listen: values["listen"] as ListenAddress,
     apiListen: values["api-listen"] as ListenAddress,
     provisioningMs: values["provisioning"] as number,
+    cloud: values["cloud"] as DemoOptions["cloud"],
     pollIntervalMs: values["poll-interval"] as number,
     samples: values["samples"] as number,
     ...logOptions(values),

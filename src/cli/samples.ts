@@ -20,11 +20,15 @@ const NAMED: readonly (ExternalDatabaseSpec & { readonly name: string })[] = [
   { name: "analytics", engine: "postgres", version: "15.4", sizeGb: 100 },
 ];
 
-/** `count` manifests in the namespace `default`. */
-export function sampleDatabases(count: number): Manifest[] {
+/** What the samples ask the local cloud for: one version, so that one is fetched. */
+export const LOCAL_VERSION = "16";
+
+/** `count` manifests in the namespace `default`, for the simulated cloud or for one that has PostgreSQL alone. */
+export function sampleDatabases(count: number, cloud: "local" | "simulated" = "simulated"): Manifest[] {
   return Array.from({ length: count }, (_, index) => {
-    const { name, ...spec } = NAMED[index] ??
+    const { name, ...other } = NAMED[index] ??
       { name: `sample-${index + 1}`, engine: "postgres", version: "14.2", sizeGb: 10 };
+    const spec = cloud === "simulated" ? other : { ...other, engine: "postgres", version: LOCAL_VERSION };
     return { apiVersion: API_VERSION, kind: KIND, metadata: { name, namespace: "default" }, spec };
   });
 }

@@ -50,7 +50,7 @@ function thisPlatform(): string {
  * when the package cannot be had.
  *
  * The package wants a postinstall script for the links between its libraries; Deno runs none without a node_modules
- * folder, so the links are made here. A folder of its own is needed: initdb refuses root, and another user cannot reach root's cache.
+ * folder, so those are made here. A folder of its own is needed: initdb refuses root, and another user cannot reach root's cache.
  */
 export async function installBinaries(build: Build, to: string, signal?: AbortSignal): Promise<void> {
   const from = await download(build, signal);
@@ -59,11 +59,8 @@ export async function installBinaries(build: Build, to: string, signal?: AbortSi
     { readonly source: string; readonly target: string }
   >;
   for (const { source, target } of links) {
-    const link = `${to}/${target.replace(/^native\//, "")}`;
-    // A link never leads out of its folder.
-    await Deno.symlink(source.split("/").at(-1)!, link).catch((error: unknown) => {
-      if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
-    });
+    const inside = (name: string) => `${to}/${name.replace(/^native\//, "")}`;
+    await copyFile(inside(source), inside(target));
   }
 }
 
@@ -102,8 +99,9 @@ async function copyFolder(from: string, to: string): Promise<void> {
 async function copyFile(from: string, to: string): Promise<void> {
   try {
     await Deno.link(from, to);
-  } catch {
-    await Deno.copyFile(from, to); // on another disk, or of another user
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) return;
+    await Deno.copyFile(from, to); // on another disk, of another user, or without the right to write there
   }
   const { mode } = await Deno.stat(to);
   const wanted = to.includes("/bin/") ? 0o755 : 0o644;

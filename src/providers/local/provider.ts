@@ -22,7 +22,7 @@ import type { CallOptions, CreateRequest, DatabaseProvider, ModifyRequest } from
 import { ProviderError } from "../port.ts";
 import { isUsablePassword, scramVerifier, UNUSABLE_PASSWORD } from "../postgres/scram.ts";
 import { formatVersion } from "../postgres/versions.ts";
-import { type Build, buildsFor } from "./binaries.ts";
+import { type Build, buildOf, buildsFor } from "./binaries.ts";
 import { Installations } from "./installations.ts";
 import { LocalFolder } from "./folder.ts";
 import { Instance } from "./instance.ts";
@@ -52,6 +52,8 @@ export interface LocalProviderOptions {
 
 /** The provider, whose servers run until it is closed. */
 export interface LocalProvider extends DatabaseProvider {
+  /** Fetches the binaries for a version before anyone asks for it. Rejects when they cannot be had. */
+  prepare(version: string): Promise<void>;
   /** Stops every server, and removes all of it unless it is to be kept. */
   close(): Promise<void>;
 }
@@ -196,6 +198,7 @@ export async function openLocalProvider(options: LocalProviderOptions): Promise<
     });
   }
   const creating = new Turns(1);
+  let ended: Promise<void> | undefined;
 
   async function modify(id: string, request: ModifyRequest, { hand }: Handing): Promise<Instance> {
     const instance = instanceOf("modify", id);
@@ -262,19 +265,46 @@ export async function openLocalProvider(options: LocalProviderOptions): Promise<
         });
       }, call.beforeSend);
     },
+    async prepare(version) {
+      const build = buildOf(version, builds);
+      if (build === undefined) throw new Error(`There is no PostgreSQL ${version} for this machine`);
+      await installations.path(formatVersion(build.version));
+    },
     async close() {
-      closing.abort(new Error("The provider ends"));
-      const ends = await Promise.allSettled([...instances.values()].map((instance) => instance.close()));
-      await installations.end();
-      if (keep) folder.release();
-      else await folder.remove();
-      const failed = ends.find((end) => end.status === "rejected");
-      if (failed !== undefined) throw failed.reason;
+      ended ??= end();
+      await ended;
     },
   };
+
+  async function end(): Promise<void> {
+    closing.abort(new Error("The provider ends"));
+    const ends = await Promise.allSettled([...instances.values()].map((instance) => instance.close()));
+    await installations.end();
+    if (keep) folder.release();
+    else await folder.remove();
+    const failed = ends.find((end) => end.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+  }
 }
 
 /** What a call hands its write over by: in the same tick, or not at all. */
 interface Handing {
   readonly hand: () => void;
+}
+
+export { closedOnTheWay } from "./folder.ts";
+
+/** Ends the servers of a folder that a process left which was killed, and removes it. Nothing there: nothing is done. */
+export async function removeLocalFolder(
+  path: string,
+  { clock, random }: Pick<LocalProviderOptions, "clock" | "random">,
+): Promise<void> {
+  const there = await Deno.stat(path).then(({ isDirectory }) => isDirectory, () => false);
+  if (!there) return;
+  const folder = await LocalFolder.open(path, "gone");
+  for (const id of await folder.servers()) {
+    const binaries = () => Promise.reject(new Error("Nothing is started any more"));
+    await new LocalServer({ clock, random, folder: folder.serverFolder(id), binaries }).remove();
+  }
+  await folder.remove();
 }
