@@ -1,0 +1,118 @@
+/**
+ * A process with the local provider is killed at many moments of a create, a password change and a delete; the next one
+ * finds everything again, and nothing is left that no record names.
+ *
+ * @module
+ */
+import { assertEquals } from "@std/assert";
+import { systemClock } from "../../src/core/clock.ts";
+import { systemRandom } from "../../src/core/random.ts";
+import { removeLocalFolder } from "../../src/providers/local/provider.ts";
+import { denoArgs } from "../../tests/cli/support.ts";
+import { CALL, eventually, inState, logsIn, newFolder, providerIn } from "./support.ts";
+
+/** Moments after the start of the work at which the process is killed, in milliseconds. */
+const MOMENTS = [0, 5, 20, 60, 120, 250, 400, 600, 900, 1_300, 1_800, 2_500];
+
+const WORKER = new URL("worker.ts", import.meta.url).pathname;
+
+/** Starts a process that does `what` on the folder, and kills it some time after it has begun. */
+async function killedAt(ms: number, folder: string, what: string): Promise<void> {
+  const flags = denoArgs([], ["-A"]).slice(0, -1); // all but main.ts
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [...flags, WORKER, folder, what],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  const reader = child.stdout.getReader();
+  await reader.read(); // it has begun
+  await new Promise((resolve) => setTimeout(resolve, ms));
+  try {
+    child.kill("SIGKILL");
+  } catch {
+    // it has ended
+  }
+  await child.status;
+  await reader.cancel();
+}
+
+/** Servers' processes and folders of this folder. */
+async function found(folder: string): Promise<{ readonly processes: number; readonly folders: string[] }> {
+  const output = await new Deno.Command("sh", {
+    args: [
+      "-c",
+      'grep -alsF -- "$1" /proc/[0-9]*/cmdline | while read f; do tr "\\\\0" " " < "$f" | grep -c "bin/postgres -D"; done',
+      "sh",
+      `${folder}/servers`,
+    ],
+  }).output();
+  const folders = [...Deno.readDirSync(`${folder}/servers`)].map(({ name }) => name);
+  return {
+    processes: new TextDecoder().decode(output.stdout).split("\n").filter((n) => n === "1").length,
+    folders,
+  };
+}
+
+Deno.test("killed at any moment of a create: the next process finishes it, or never hears of it; one server at most", async () => {
+  for (const ms of MOMENTS) {
+    const folder = await newFolder();
+    await killedAt(ms, folder, "create");
+    const provider = await providerIn(folder);
+    try {
+      const { items } = await provider.list({ ...CALL, tags: {} });
+      for (const { id } of items) {
+        const database = await inState(provider, id, "Available");
+        assertEquals(await logsIn(database, "first-0123456789"), true, `killed after ${ms} ms`);
+      }
+      assertEquals(await found(folder), { processes: items.length, folders: items.map(({ id }) => id) });
+    } finally {
+      await provider.close();
+      assertEquals((await found(folder)).processes, 0);
+      await removeLocalFolder(folder, { clock: systemClock, random: systemRandom });
+    }
+  }
+});
+
+Deno.test("killed at any moment of a password change and of a delete: the old or the new password holds, and a delete goes on", async () => {
+  const folder = await newFolder();
+  try {
+    for (const ms of MOMENTS) {
+      const setUp = await providerIn(folder);
+      for (const { id } of (await setUp.list({ ...CALL, tags: {} })).items) {
+        await setUp.delete((await inState(setUp, id, "Available")).id, CALL);
+      }
+      await eventually("the end of the one before", async () => {
+        return (await setUp.list({ ...CALL, tags: {} })).items.length === 0 || undefined;
+      });
+      const request = {
+        name: "o",
+        engine: "postgres",
+        version: "16",
+        sizeGb: 1,
+        tags: {},
+        clientToken: `t${ms}`,
+      };
+      const { id } = await setUp.create({ ...request, password: "first-0123456789" }, CALL);
+      await inState(setUp, id, "Available");
+      await setUp.close();
+      await killedAt(ms, folder, "rotate");
+      const after = await providerIn(folder);
+      const database = await inState(after, id, "Available");
+      const works = [await logsIn(database, "first-0123456789"), await logsIn(database, "second-0123456789")];
+      assertEquals(works.filter(Boolean).length, 1, `killed after ${ms} ms: ${works}`);
+      await after.close();
+      await killedAt(ms, folder, "delete");
+      const last = await providerIn(folder);
+      await eventually("the delete to have ended, or not to have begun", async () => {
+        const states = (await last.list({ ...CALL, tags: {} })).items.map(({ state }) => state);
+        return states.every((state) => state === "Available") || undefined;
+      });
+      const left = (await last.list({ ...CALL, tags: {} })).items.map((d) => d.id);
+      assertEquals(await found(folder), { processes: left.length, folders: left });
+      await last.close();
+    }
+  } finally {
+    await removeLocalFolder(folder, { clock: systemClock, random: systemRandom });
+  }
+});
