@@ -28,7 +28,7 @@ export interface Metrics {
   /** An external database without a CR is known (S2). */
   orphans(count: number): void;
   /** An external database was left behind on purpose or by force. */
-  released(cause: "retain" | "abandon" | "crdDeleted"): void;
+  released(cause: "retain" | "abandon" | "observeOnly" | "crdDeleted"): void;
 }
 
 /** Metrics that count nothing. */
