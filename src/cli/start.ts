@@ -73,7 +73,13 @@ export async function runStart(options: StartOptions, environment: HostEnvironme
     classes: {
       ownNamespace: ownNamespace ?? "default",
       provide: (request) =>
-        createClassProvider(request, { clock, random, timeoutMs: options.callTimeoutMs, caller: identity }),
+        createClassProvider(request, {
+          clock,
+          random,
+          timeoutMs: options.callTimeoutMs,
+          caller: identity,
+          log,
+        }),
     },
     identity,
     listen: options.listen,

@@ -7,11 +7,12 @@
 import { z } from "zod";
 import type { ClassProvider } from "../api/constants.ts";
 import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/log.ts";
 import type { Random } from "../core/random.ts";
 import { parseRdsParameters } from "./aws-rds/parameters.ts";
 import { createHttpProvider } from "./http.ts";
 import { createLazyProvider } from "./lazy.ts";
-import type { DatabaseProvider } from "./port.ts";
+import { type DatabaseProvider, ProviderError } from "./port.ts";
 import { SimulatedCloud } from "./simulated/cloud.ts";
 import { createSimulatedProvider } from "./simulated/provider.ts";
 import type { Fetch } from "./transport.ts";
@@ -37,6 +38,8 @@ export interface ClassProviderOptions {
   readonly fetch?: Fetch | undefined;
   /** Who calls, for the cloud's log. */
   readonly caller?: string | undefined;
+  /** For `local`. @default none */
+  readonly log?: Logger | undefined;
 }
 
 /** The class asks for what cannot be: its message names the field, such as `parameters.url`, and quotes no credential. */
@@ -57,6 +60,11 @@ const PARAMETERS = {
   simulated: none,
   http: z.strictObject({ url: httpUrl.describe("Base URL of the cloud.") }),
   postgres: none,
+  local: z.strictObject({
+    folder: z.string().min(1).max(4_096).describe(
+      "Folder of the databases on the operator's machine; one class has it.",
+    ),
+  }),
 } as const;
 
 /** Makes the provider of a class. Throws a {@linkcode ClassError} when the class asks for what cannot be. */
@@ -95,6 +103,18 @@ export function createClassProvider(request: ClassRequest, options: ClassProvide
       return createLazyProvider("aws-rds", async () => {
         const { createRdsProvider } = await import("./aws-rds/provider.ts");
         return createRdsProvider({ clock, parameters, credentials, timeoutMs, fetch, caller });
+      });
+    }
+    case "local": {
+      const { folder } = check(PARAMETERS.local, request);
+      return createLazyProvider("local", async () => {
+        const { openLocalProvider } = await import("./local/provider.ts");
+        return await openLocalProvider({ clock, random, folder, log: options.log, timeoutMs }).catch(
+          (cause: unknown) => {
+            const why = cause instanceof Error ? cause.message : String(cause);
+            throw new ProviderError("retryable", `Opening the local provider: ${why}`, { cause });
+          },
+        );
       });
     }
     default:
