@@ -8,7 +8,7 @@ import { backgroundPid, endBackground, guard, must, run, startBackground } from 
 
 const MOTO = "5.2.5";
 const INSTALL_MS = 600_000;
-const START_MS = 60_000;
+const START_MS = 180_000;
 
 /** An instance as the server knows it. */
 export interface RdsInstance {
@@ -111,7 +111,9 @@ async function pythonWithMoto(): Promise<string> {
   const parent = `${home}/externaldatabase-operator`;
   const target = `${parent}/moto-${MOTO}`;
   const works = async (dir: string) => {
-    const version = await run(`${dir}/bin/python`, ["-c", "import moto; print(moto.__version__)"])
+    const version = await run(`${dir}/bin/python`, ["-c", "import moto; print(moto.__version__)"], {
+      timeoutMs: START_MS,
+    })
       .catch(() => undefined);
     return version?.stdout.trim() === MOTO;
   };
