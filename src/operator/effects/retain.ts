@@ -21,6 +21,10 @@ export const retain: EffectFunction = async (env, { knowledge, latest }, signal)
   const ids = new Set(ownFound(knowledge, view).map((d) => d.id));
   if (object.status?.providerId !== undefined) ids.add(object.status.providerId);
   let seen: Observation | undefined;
+  const wanted = () => {
+    const now = latest().object;
+    if (specOf(now).paused || isObserveOnly(now)) throw new SupersededError("Nothing is to be changed now");
+  };
   for (const id of ids) {
     const observation = await readById(env, id, "urgent", signal);
     if (id === object.status?.providerId) {
@@ -33,12 +37,7 @@ export const retain: EffectFunction = async (env, { knowledge, latest }, signal)
     if (ownership(knowledge, database, view) !== "ours" || database.tags[TAG.retained] === uid) continue;
     if (database.state === "Deleting") continue;
     try {
-      await env.gateway.modify(id, { tags: { [TAG.retained]: uid } }, "urgent", signal, () => {
-        const now = latest().object;
-        if (specOf(now).paused || isObserveOnly(now)) {
-          throw new SupersededError("Nothing is to be changed now");
-        }
-      });
+      await env.gateway.modify(id, { tags: { [TAG.retained]: uid } }, "urgent", signal, wanted);
     } catch (error) {
       if (error instanceof SupersededError) return { object: latest().object };
       // A failed database takes no tags; it stays all the same, and Event and log name it.

@@ -207,9 +207,7 @@ export const DELETING: readonly RuleMutant[] = [
     "a database that is kept is not marked as retained",
     retain,
     "retain",
-    'await env.gateway.modify(id, { tags: { [TAG.retained]: uid } }, "urgent", signal, () => { ' +
-      "const now = latest().object; if (specOf(now).paused || isObserveOnly(now)) " +
-      'throw new SupersededError("Nothing is to be changed now"); })',
+    'await env.gateway.modify(id, { tags: { [TAG.retained]: uid } }, "urgent", signal, wanted)',
     "undefined",
   ),
   mutant(
