@@ -9,6 +9,7 @@
  */
 import { CreateDBInstanceCommand, type CreateDBInstanceCommandInput } from "@aws-sdk/client-rds";
 import { TAG } from "../../api/constants.ts";
+import { type Entropy, newPassword } from "../../core/passwords.ts";
 import { ACTIONS, printable } from "../classify.ts";
 import { AnswerError } from "../http_answer.ts";
 import type { CreateRequest, Database } from "../port.ts";
@@ -28,9 +29,10 @@ export async function create(
   call: Call,
   request: CreateRequest,
   parameters: RdsParameters,
-  now: () => number,
+  { now, entropy }: { readonly now: () => number; readonly entropy: Entropy },
 ): Promise<Database> {
-  const input = inputOf(request, parameters);
+  // RDS wants a password where nobody asked for one, and nobody is to know it. Oracle takes 30 characters.
+  const input = inputOf(request, parameters, newPassword(entropy).slice(0, 30));
   const identifier = input.DBInstanceIdentifier!;
   try {
     const command = new CreateDBInstanceCommand(input);
@@ -74,7 +76,7 @@ function sameRequest({ instance, identifier }: Described, request: CreateRequest
 }
 
 /** What `CreateDBInstance` is sent. Throws class `rejected` for what RDS has no way to hold. */
-function inputOf(request: CreateRequest, p: RdsParameters): CreateDBInstanceCommandInput {
+function inputOf(request: CreateRequest, p: RdsParameters, throwAway: string): CreateDBInstanceCommandInput {
   const engine = request.engine.toLowerCase();
   const known = engineOf(engine);
   if (known === undefined) throw rejected(whyNoEngine(request.engine), "InvalidEngine");
@@ -97,7 +99,7 @@ function inputOf(request: CreateRequest, p: RdsParameters): CreateDBInstanceComm
     MasterUsername: p.masterUsername,
     ...(p.managedMasterPassword
       ? { ManageMasterUserPassword: true, MasterUserSecretKmsKeyId: p.masterPasswordKmsKeyId }
-      : { MasterUserPassword: request.password ?? throwAwayPassword() }),
+      : { MasterUserPassword: request.password ?? throwAway }),
     DBName: known.named ? p.databaseName : undefined,
     DeletionProtection: deletionProtection,
     DBInstanceClass: p.instanceClass,
@@ -129,13 +131,4 @@ function inputOf(request: CreateRequest, p: RdsParameters): CreateDBInstanceComm
 
 function rejected(why: string, code: string): ProviderError {
   return new ProviderError("rejected", `${ACTIONS.create}: ${printable(why)}`, { code });
-}
-
-/**
- * For an instance that nobody asked a password for: RDS wants one, and nobody is to know it. 30 characters, the most that Oracle
- * takes, of the three kinds that SQL Server wants; 108 bits of them by chance.
- */
-function throwAwayPassword(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(14));
-  return `Aa1${[...bytes].map((b) => b.toString(16).padStart(2, "0")).join("").slice(0, 27)}`;
 }

@@ -82,6 +82,14 @@ export const rdsParametersSchema = z.strictObject({
   deleteAutomatedBackups: flag.default(true).describe("Whether a delete removes the automated backups too."),
   performanceInsights: flag.optional(),
   caCertificate: name.optional(),
+  readLagSeconds: whole(0, 600).default(30)
+    .describe(
+      "How long a new instance may be missing from lists. To be lowered only where the API is not AWS's.",
+    ),
+  effectBoundSeconds: whole(1, 900).default(300)
+    .describe(
+      "How old a signature the API takes: 5 minutes at AWS. To be lowered only where the API is not AWS's.",
+    ),
 });
 
 /** Parameters, checked and complete. */

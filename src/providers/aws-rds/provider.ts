@@ -15,6 +15,7 @@
  */
 import { GetCallerIdentityCommand } from "@aws-sdk/client-sts";
 import type { Clock } from "../../core/clock.ts";
+import { type Entropy, systemEntropy } from "../../core/passwords.ts";
 import { withDeadline } from "../../core/wait.ts";
 import { ACTIONS, type CallVerb } from "../classify.ts";
 import { AnswerError } from "../http_answer.ts";
@@ -33,10 +34,6 @@ import type { RdsParameters } from "./parameters.ts";
 import { databaseOf } from "./record.ts";
 import { remove } from "./remove.ts";
 
-/** How old a signature may be for AWS to take it, in seconds. */
-const SIGNATURE_SECONDS = 300;
-const READ_LAG_SECONDS = 30;
-
 /** What {@linkcode createRdsProvider} takes. */
 export interface RdsProviderOptions {
   readonly clock: Clock;
@@ -54,10 +51,10 @@ export interface RdsProviderOptions {
   readonly env?: ((name: string) => string | undefined) | undefined;
   /** @default Deno.readTextFile */
   readonly readFile?: ((path: string) => Promise<string>) | undefined;
+  /** Of the password of an instance that nobody asked one for. @default systemEntropy */
+  readonly entropy?: Entropy | undefined;
   /** Told of each request in the tick that sends it. */
   readonly onRequest?: OnRequest | undefined;
-  /** For an endpoint that does not check the age of signatures. @default 300 */
-  readonly effectBoundSeconds?: number | undefined;
   /** Who calls, for CloudTrail. */
   readonly caller?: string | undefined;
 }
@@ -65,7 +62,7 @@ export interface RdsProviderOptions {
 /** Makes the provider. Nothing is read or sent before the first call. */
 export function createRdsProvider(options: RdsProviderOptions): DatabaseProvider {
   const { clock, parameters, timeoutMs = 30_000 } = options;
-  const { fetch } = options;
+  const { fetch, entropy = systemEntropy } = options;
   const clients = new AwsClients({
     ...options,
     file: options.credentialsFile,
@@ -108,8 +105,8 @@ export function createRdsProvider(options: RdsProviderOptions): DatabaseProvider
         return {
           account: `aws/${Account}/${clients.region}`,
           clientTokens: true,
-          readLagSeconds: READ_LAG_SECONDS,
-          effectBoundSeconds: options.effectBoundSeconds ?? SIGNATURE_SECONDS,
+          readLagSeconds: parameters.readLagSeconds,
+          effectBoundSeconds: parameters.effectBoundSeconds,
           passwords: parameters.managedMasterPassword ? undefined : "always",
           snapshots: true,
           deletionProtection: true,
@@ -125,7 +122,7 @@ export function createRdsProvider(options: RdsProviderOptions): DatabaseProvider
       return await perform("list", options, (call) => listPage(clients, call, options, now));
     },
     async create(request, options) {
-      const work = (call: Call) => create(clients, call, request, parameters, now);
+      const work = (call: Call) => create(clients, call, request, parameters, { now, entropy });
       return await perform("create", options, work, [request.password]);
     },
     async modify(id, request, options) {
