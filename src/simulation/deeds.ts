@@ -4,10 +4,12 @@
  * @module
  */
 import { ANNOTATION, FINALIZER, TAG } from "../api/constants.ts";
+import type { ExternalDatabase } from "../api/schema.ts";
+import { secretName } from "../statechart/binding.ts";
 import { KubeError } from "../kube/port.ts";
 import { type Fault, type FaultRule, REFUSALS } from "../providers/simulated/faults.ts";
 import type { Verb } from "../providers/simulated/types.ts";
-import type { Action, ConsoleChange, Deed } from "./plan.ts";
+import type { Action, ConsoleChange, Deed, SECRET_HARMS } from "./plan.ts";
 import { ACCOUNT, type World } from "./world.ts";
 
 const NAMESPACE = "default";
@@ -80,12 +82,15 @@ function act(world: World, deed: Deed): void {
       store.edit(key, { managementPolicy, providerId });
       return;
     }
+    case "secret":
+      return harm(world, store.get(key), deed.harm);
     case "breakWatches":
       return kube.breakWatches();
     case "silenceWatches":
       return kube.silenceWatches();
     case "compact":
       store.compact();
+      kube.secrets.compact();
       return kube.breakWatches();
     case "kubeOutage":
       kube.outage = deed.kind;
@@ -100,6 +105,7 @@ function act(world: World, deed: Deed): void {
     case "restore":
       if (store.crd !== "established") return;
       world.observer.restored(store.restore(clock.monotonic() - deed.ms, deed.bump));
+      kube.secrets.restore(clock.monotonic() - deed.ms, deed.bump);
       return kube.breakWatches();
     case "deleteCrd":
       store.deleteCrd();
@@ -161,6 +167,28 @@ function act(world: World, deed: Deed): void {
     }
     case "foreign":
       cloud.insert({ name: deed.name, tags: { [TAG.crName]: deed.name, owner: "someone" } });
+      return;
+  }
+}
+
+function harm(world: World, object: ExternalDatabase, how: (typeof SECRET_HARMS)[number]): void {
+  const { secrets } = world.kube;
+  const key = { namespace: NAMESPACE, name: secretName(object) ?? "" };
+  switch (how) {
+    case "delete":
+      return secrets.delete(key, undefined, "user");
+    case "password":
+      return secrets.edit(key, { password: btoa("12345678") });
+    case "key": {
+      const left = Object.keys(secrets.get(key).data ?? {});
+      return secrets.edit(key, { [nthOf(left, secrets.rv) ?? "uri"]: undefined });
+    }
+    case "label":
+      secrets.patch(key, [{ op: "remove", path: "/metadata/labels" }], "user");
+      return;
+    case "foreign":
+      if (secrets.find(key) !== undefined) secrets.delete(key, undefined, "user");
+      secrets.create({ metadata: key, type: "Opaque", data: { key: btoa("mine") } }, "user");
       return;
   }
 }

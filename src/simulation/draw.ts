@@ -11,6 +11,7 @@ import { KIND_CLUSTER, type KubeFaults } from "./kube_port.ts";
 import { type Action, type ConsoleChange, type Deed, OUTAGES, type Plan } from "./plan.ts";
 import type { Doom } from "./process.ts";
 import { drawMore } from "./draw_more.ts";
+import { drawBindings } from "./draw_bindings.ts";
 import { drawPolicies } from "./draw_policies.ts";
 import { Dice } from "./random.ts";
 
@@ -39,7 +40,7 @@ export function drawPlan(seed: number): Plan {
     actions: [...drawActions(dice, names, chaosMs, replicas), ...drawRestores(seed, chaosMs)]
       .sort((a, b) => a.at - b.at),
   };
-  return drawPolicies(drawMore(plan, names), names);
+  return drawBindings(drawPolicies(drawMore(plan, names), names), names);
 }
 
 function drawCloud(dice: Dice): Partial<CloudSettings> {

@@ -84,7 +84,12 @@ export class Ending {
     // Good for a whole period: the list has been seen, and nothing came of it.
     if (this.#goodSince !== undefined && time - this.#goodSince > this.plan.pollMs * 1.1 + MINUTE) {
       this.settledAfterMs = this.#goodSince - this.plan.chaosMs;
-      this.#silence = { rv: this.world.store.rv, mutations: this.#mutations(), calls: this.#calls() };
+      this.#silence = {
+        rv: this.world.store.rv,
+        secrets: this.world.kube.secrets.rv,
+        mutations: this.#mutations(),
+        calls: this.#calls(),
+      };
       this.until = time + SILENT_PERIODS * this.plan.pollMs;
       this.world.observer.say("world", "is as the specs ask; silence begins");
       return;
@@ -138,6 +143,10 @@ export class Ending {
     const changes = store.since(before.rv).filter((c) => !isRetrying(c.before))
       .map((c) => `${c.object.metadata.name} by ${c.by}`);
     if (changes.length > 0) this.fail("S5", `written though in step: ${changes.join(", ")}`);
+    const secrets = this.world.kube.secrets.since(before.secrets).map((c) =>
+      `${c.object.metadata.name} by ${c.by}`
+    );
+    if (secrets.length > 0) this.fail("S5", `Secrets written though in step: ${secrets.join(", ")}`);
     this.#judgeWorking(before);
     if (working === undefined || this.over) return;
     this.#leaving = working;
@@ -177,6 +186,8 @@ export class Ending {
 /** How things were when silence began. */
 interface Silence {
   readonly rv: number;
+  /** Version of the newest change of a Secret. */
+  readonly secrets: number;
   readonly mutations: number;
   readonly calls: number;
 }

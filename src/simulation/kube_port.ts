@@ -21,9 +21,11 @@ import {
   type WatchEvent,
   type WatchRequest,
 } from "../kube/port.ts";
+import type { Secrets, StoredSecret } from "../kube/secrets_port.ts";
 import type { LeasePort } from "../kube/lease_port.ts";
 import type { KubeStore } from "./kube_store.ts";
-import { Watch } from "./kube_watch.ts";
+import { type Named, type Shelf, Watch } from "./kube_watch.ts";
+import { isLabelled, labelled, SecretStore } from "./secret_store.ts";
 import type { SimulatedLease } from "./lease.ts";
 import type { Dice } from "./random.ts";
 
@@ -98,14 +100,21 @@ const SERVER_TIMEOUT_MS = 60_000;
 /** The API as all processes share it. */
 export class SimulatedKube {
   faults: KubeFaults = { ...KIND_CLUSTER };
-  readonly #watches = new Set<Watch>();
+  readonly #watches = new Set<{ fail(error: unknown): void; silence(): void }>();
   /** While set every request fails so. */
   outage: "unavailable" | "unauthorised" | "forbidden" | undefined;
 
   /** Verbs that are refused. */
   readonly denied = new Map<KubeVerb, "unauthorised" | "forbidden">();
 
-  constructor(readonly store: KubeStore, readonly clock: Clock, readonly dice: Dice) {}
+  readonly secrets: SecretStore;
+
+  constructor(readonly store: KubeStore, readonly clock: Clock, readonly dice: Dice) {
+    this.secrets = new SecretStore(clock, (uid) => store.byUid(uid) !== undefined);
+    store.listen((change) => {
+      if (change.type === "DELETED") this.secrets.collectLater();
+    });
+  }
 
   /** Breaks all watches. */
   breakWatches(): void {
@@ -126,14 +135,50 @@ export class SimulatedKube {
       get: (key: ObjectKey, { signal }: RequestOptions): Promise<ExternalDatabase> =>
         call("get", signal, () => store.get(key)),
       list: (request: ListRequest): Promise<ListPage> =>
-        call("list", request.signal, () => this.#list(request)),
-      watch: (request: WatchRequest): AsyncIterable<WatchEvent> => this.#watch(request),
+        call("list", request.signal, () => {
+          store.requireCrd();
+          return this.#list(store, request);
+        }),
+      watch: (request: WatchRequest): AsyncIterable<WatchEvent> =>
+        this.#watch(store, request, () => store.requireCrd()),
       patch: (key: ObjectKey, operations: readonly JsonPatchOperation[], { signal }: RequestOptions) =>
         call("patch", signal, () => store.patch(key, operations, by)),
       patchStatus: (key: ObjectKey, operations: readonly JsonPatchOperation[], { signal }: RequestOptions) =>
         call("patchStatus", signal, () => store.patchStatus(key, operations, by)),
       crdState: ({ signal }: RequestOptions): Promise<CrdState> => call("crdState", signal, () => store.crd),
       clusterId: ({ signal }: RequestOptions): Promise<string> => call("clusterId", signal, () => CLUSTER_ID),
+    };
+  }
+
+  /** The port to the Secrets of one process. */
+  secretsPort(by: string): Secrets {
+    const { secrets } = this;
+    const call = <T>(verb: KubeVerb, signal: AbortSignal, effect: () => T) =>
+      this.#call(verb, signal, effect, verb === "patch");
+    const shelf: Shelf<StoredSecret> = {
+      get rv() {
+        return secrets.rv;
+      },
+      get compactedTo() {
+        return secrets.compactedTo;
+      },
+      all: () => secrets.all().filter(isLabelled),
+      asOf: (rv) => secrets.asOf(rv).filter(isLabelled),
+      versionAt: (at) => secrets.versionAt(at),
+      since: (rv) => secrets.since(rv).flatMap((c) => labelled(c) ?? []),
+      listen: (listener) =>
+        secrets.listen((change) => {
+          const shown = labelled(change);
+          if (shown !== undefined) listener(shown);
+        }),
+    };
+    return {
+      get: (key, { signal }) => call("get", signal, () => secrets.get(key)),
+      list: (request) => call("list", request.signal, () => this.#list(shelf, request)),
+      watch: (request) => this.#watch(shelf, request, () => {}),
+      create: (secret, { signal }) => call("patch", signal, () => secrets.create(secret, by)),
+      patch: (key, operations, { signal }) => call("patch", signal, () => secrets.patch(key, operations, by)),
+      delete: (key, uid, { signal }) => call("patch", signal, () => secrets.delete(key, uid, by)),
     };
   }
 
@@ -147,9 +192,11 @@ export class SimulatedKube {
     };
   }
 
-  #list({ namespace, limit, continueToken }: ListRequest): ListPage {
-    const { store, faults, dice, clock } = this;
-    store.requireCrd();
+  #list<T extends Named>(
+    store: Shelf<T>,
+    { namespace, limit, continueToken }: ListRequest,
+  ): ListPage<T> {
+    const { faults, dice, clock } = this;
     this.#expire();
     let rv: number;
     let from = 0;
@@ -175,18 +222,22 @@ export class SimulatedKube {
     };
   }
 
-  #watch(request: WatchRequest): AsyncIterable<WatchEvent> {
-    const { store, clock, dice, faults } = this;
-    const open = async (): Promise<Watch> => {
+  #watch<T extends Named>(
+    store: Shelf<T>,
+    request: WatchRequest,
+    check: () => void,
+  ): AsyncIterable<WatchEvent<T>> {
+    const { clock, dice, faults } = this;
+    const open = async (): Promise<Watch<T>> => {
       await this.#call("watch", request.signal, () => {
-        store.requireCrd();
+        check();
         this.#expire();
         if (Number(request.resourceVersion) < store.compactedTo) {
           throw new KubeError("expired", "too old resource version", { status: 410 });
         }
       }, false);
       request.signal.throwIfAborted();
-      const watch = new Watch({
+      const watch = new Watch<T>({
         store,
         clock,
         namespace: request.namespace,
@@ -205,7 +256,7 @@ export class SimulatedKube {
       request.onOpen?.();
       return watch;
     };
-    let opened: Promise<Watch> | undefined;
+    let opened: Promise<Watch<T>> | undefined;
     return {
       [Symbol.asyncIterator]: () => ({
         next: async () => {

@@ -6,14 +6,43 @@
  */
 import type { Clock, TimerId } from "../core/clock.ts";
 import type { WatchEvent } from "../kube/port.ts";
-import type { Change, KubeStore } from "./kube_store.ts";
+import type { ExternalDatabase, ObjectKey } from "../api/schema.ts";
+
+/** One change of one object, as a watch tells it. */
+export interface ShelfChange<T> {
+  readonly rv: number;
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  readonly object: T;
+}
+
+/** The objects of one kind, as lists and watches see them. */
+export interface Shelf<T> {
+  /** Version of the newest change. */
+  readonly rv: number;
+  /** Versions below this are forgotten. */
+  readonly compactedTo: number;
+  all(): readonly T[];
+  /** The objects as they were at version `rv`. */
+  asOf(rv: number): readonly T[];
+  /** The newest version at monotonic time `at`. */
+  versionAt(at: number): number;
+  /** Changes after version `rv`, oldest first. */
+  since(rv: number): readonly ShelfChange<T>[];
+  /** Calls `listener` at every change; the result ends that. */
+  listen(listener: (change: ShelfChange<T>) => void): () => void;
+}
+
+/** Anything with a name. */
+export interface Named {
+  readonly metadata: ObjectKey;
+}
 
 /** API servers send a bookmark about once a minute. */
 const BOOKMARK_MS = 60_000;
 
 /** What a {@linkcode Watch} takes. */
-export interface WatchOptions {
-  readonly store: KubeStore;
+export interface WatchOptions<T extends Named = ExternalDatabase> {
+  readonly store: Shelf<T>;
   readonly clock: Clock;
   readonly namespace: string | undefined;
   readonly from: number;
@@ -22,13 +51,13 @@ export interface WatchOptions {
   readonly lag: () => number;
 }
 
-type Item = { readonly event: WatchEvent } | { readonly error: unknown } | { readonly end: true };
+type Item<T> = { readonly event: WatchEvent<T> } | { readonly error: unknown } | { readonly end: true };
 
 /** An open watch. */
-export class Watch implements AsyncIterator<WatchEvent> {
-  readonly #o: WatchOptions;
-  readonly #queue: Item[] = [];
-  #waiting: { resolve: (r: IteratorResult<WatchEvent>) => void; reject: (e: unknown) => void } | undefined;
+export class Watch<T extends Named = ExternalDatabase> implements AsyncIterator<WatchEvent<T>> {
+  readonly #o: WatchOptions<T>;
+  readonly #queue: Item<T>[] = [];
+  #waiting: { resolve: (r: IteratorResult<WatchEvent<T>>) => void; reject: (e: unknown) => void } | undefined;
   #lastDue = 0;
   #sent: number;
   #silent = false;
@@ -36,7 +65,7 @@ export class Watch implements AsyncIterator<WatchEvent> {
   readonly #timers = new Set<TimerId>();
   readonly #unlisten: () => void;
 
-  constructor(options: WatchOptions) {
+  constructor(options: WatchOptions<T>) {
     this.#o = options;
     this.#sent = options.from;
     for (const change of options.store.since(options.from)) this.#later(change);
@@ -45,7 +74,7 @@ export class Watch implements AsyncIterator<WatchEvent> {
     this.#bookmark();
   }
 
-  next(): Promise<IteratorResult<WatchEvent>> {
+  next(): Promise<IteratorResult<WatchEvent<T>>> {
     const item = this.#queue.shift();
     if (item === undefined) {
       if (this.#over) return Promise.resolve({ done: true, value: undefined });
@@ -56,7 +85,7 @@ export class Watch implements AsyncIterator<WatchEvent> {
     return "error" in item ? Promise.reject(item.error) : Promise.resolve({ done: true, value: undefined });
   }
 
-  return(): Promise<IteratorResult<WatchEvent>> {
+  return(): Promise<IteratorResult<WatchEvent<T>>> {
     this.close();
     return Promise.resolve({ done: true, value: undefined });
   }
@@ -84,7 +113,7 @@ export class Watch implements AsyncIterator<WatchEvent> {
     else waiting?.reject(error);
   }
 
-  #later(change: Change): void {
+  #later(change: ShelfChange<T>): void {
     const now = this.#o.clock.monotonic();
     this.#lastDue = Math.max(this.#lastDue, now + this.#o.lag()); // in order, whatever each is late
     this.#after(this.#lastDue - now, () => {
@@ -114,7 +143,7 @@ export class Watch implements AsyncIterator<WatchEvent> {
     this.#timers.add(timer);
   }
 
-  #push(item: Item): void {
+  #push(item: Item<T>): void {
     const waiting = this.#waiting;
     if (waiting === undefined) {
       this.#queue.push(item);

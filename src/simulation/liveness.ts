@@ -8,6 +8,9 @@ import type { ExternalDatabase, ExternalDatabaseSpec } from "../api/schema.ts";
 import type { CloudRecord } from "../providers/simulated/types.ts";
 import { isObserveOnly, policiesOf } from "../statechart/facts.ts";
 import { isNew } from "../statechart/knowledge.ts";
+import { ownerUid } from "../binding/secret.ts";
+import { secretName } from "../statechart/binding.ts";
+import { asksForSecret, secretProblem } from "./bindings.ts";
 import { ofAnotherCluster } from "./kube_port.ts";
 import type { Safety } from "./safety.ts";
 import { ACCOUNT, type World } from "./world.ts";
@@ -142,6 +145,7 @@ function liveProblem(world: World, safety: Safety, object: ExternalDatabase): st
     if (spec.providerId !== undefined) return adoptionProblem(world, object);
     // A create of unknown outcome was sent while the credentials were another's: a person must say (rule 5, A2).
     if (switches(world) && words(object, "Synced").endsWith("/Conflict")) return undefined;
+    if (isSecretTaken(world, object)) return reasonIs(object, "SecretConflict");
     return `has no database: ${words(object, "Synced")}`;
   }
   const record = world.cloud.get(status.providerId);
@@ -187,6 +191,14 @@ function databaseProblem(
   if (record.tags[TAG.uid] !== metadata.uid) return reasonIs(object, "Conflict");
   if (record.state === "Failed") return reasonIs(object, "DatabaseFailed", "ProvisioningFailed");
   if (record.state !== "Available") return `its database is ${record.state}`;
+  const taken = asksForSecret(world, object) && isSecretTaken(world, object);
+  if (taken && !words(object, "Ready").endsWith("/SecretConflict")) {
+    return `its Secret is another's, but Ready is ${words(object, "Ready")}`;
+  }
+  const lack = taken ? undefined : bindingProblem(world, safety, object);
+  if (lack !== undefined) {
+    return `${lack}: Ready ${words(object, "Ready")}, Synced ${words(object, "Synced")}`;
+  }
   const version = compare(spec.version, record.version);
   const irreparable = record.engine.toLowerCase() !== spec.engine.toLowerCase() || version === "beyond";
   const drifted = version === "behind" || record.sizeGb < spec.sizeGb ||
@@ -198,8 +210,8 @@ function databaseProblem(
     }`;
   }
   if (irreparable) return reasonIs(object, "ImmutableFieldChanged", "DriftNotRepairable");
-  const bad = words(object, "Ready") !== "True/Available" ||
-    (words(object, "Synced") !== "True/Available" &&
+  const bad = (words(object, "Ready") !== "True/Available" && !taken) ||
+    (!taken && words(object, "Synced") !== "True/Available" &&
       !(safety.isTainted(metadata.uid, "looksNew", "account", "duplicated", "restored") &&
         words(object, "Synced") === "False/Duplicate"));
   if (bad) return `Ready ${words(object, "Ready")}, Synced ${words(object, "Synced")}`;
@@ -209,6 +221,32 @@ function databaseProblem(
     return `observed ${JSON.stringify(observed)}, not ${record.version}, ${record.sizeGb} GiB`;
   }
   return undefined;
+}
+
+/** Whether the Secret that a resource asks for is another's, or nobody's. */
+function isSecretTaken({ kube }: World, object: ExternalDatabase): boolean {
+  const { namespace, uid } = object.metadata;
+  const secret = kube.secrets.find({ namespace, name: secretName(object) ?? "" });
+  return secret !== undefined && ownerUid(secret) !== uid;
+}
+
+/** K1: whoever asks for a Secret can log in by it; whoever does not has none. */
+function bindingProblem(world: World, safety: Safety, object: ExternalDatabase): string | undefined {
+  const { uid } = object.metadata;
+  if (asksForSecret(world, object)) {
+    // Both the Secret and what the status says of it may be of before the password that the database has.
+    if (safety.isTainted(uid, "restored")) return undefined;
+    const { binding } = object.status ?? {};
+    if (binding?.name !== secretName(object)) return `its status names the Secret ${binding?.name}`;
+    return secretProblem(world, object);
+  }
+  if (object.status?.binding !== undefined) return "its status still names a Secret";
+  const left = world.kube.secrets.all().find((s) => ownerUid(s) === uid);
+  // Where no resource asks for a Secret nobody watches them; this one goes with its resource.
+  return left === undefined || world.working?.operator.bindings?.listed === false ||
+      safety.isTainted(uid, "restored", "looksNew")
+    ? undefined
+    : `the Secret ${left.metadata.name} is left`;
 }
 
 /** An adoption that a person must sort out: its database is gone, or another's. */

@@ -20,6 +20,20 @@ export const OUTAGES = [
   "stall",
 ] as const;
 
+/** What people do to Secrets. */
+export const SECRET_HARMS = [
+  "delete",
+  "delete",
+  /** Another password. */
+  "password",
+  /** One key is gone. */
+  "key",
+  /** Its label is gone, so that no watch shows it. */
+  "label",
+  /** Where there is none, or after what is there was deleted: one that is nobody's. */
+  "foreign",
+] as const;
+
 /** What a user, an administrator, the cluster, the cloud or fate does. */
 export type Deed =
   // Users.
@@ -48,6 +62,8 @@ export type Deed =
   }
   /** A resource is to observe only the database that it has, or to manage it again. */
   | { readonly do: "manage"; readonly name: string; readonly policy: "Full" | "ObserveOnly" }
+  /** A person's hand on the connection Secret that a resource has, or would have. */
+  | { readonly do: "secret"; readonly name: string; readonly harm: (typeof SECRET_HARMS)[number] }
   // The cluster.
   | { readonly do: "breakWatches" }
   | { readonly do: "silenceWatches" }

@@ -15,9 +15,13 @@ import {
   type JsonPatchOperation,
   KubeError,
   type RequestOptions,
+  type Source,
   UNANSWERED,
+  type Watched,
   type WatchEvent,
 } from "../kube/port.ts";
+import type { Secrets } from "../kube/secrets_port.ts";
+import type { ClassesDeps } from "../operator/classes.ts";
 import type { Transition } from "../operator/keeper.ts";
 import { createOperator, type OperatorDeps } from "../operator/operator.ts";
 import { Tenure } from "../operator/tenure.ts";
@@ -48,6 +52,8 @@ export interface Mutation {
   readonly uid: string | undefined;
   /** It changes more than tags. */
   readonly values: boolean;
+  /** It sets a password, which no drift policy speaks of. */
+  readonly password?: boolean | undefined;
   /** Of a delete: the snapshot that it takes first. */
   readonly finalSnapshot?: string | undefined;
 }
@@ -123,6 +129,7 @@ export class SimulatedProcess {
     const make = (fence: (() => void) | undefined) =>
       subject({
         cluster: this.#cluster(options.kube.port(options.name)),
+        secrets: this.#secrets(options.kube.secretsPort(options.name)),
         provider: this.#provider(
           wrapProvider(createSimulatedProvider(options.cloud, { clock: this.clock, caller: options.name })),
         ),
@@ -132,6 +139,7 @@ export class SimulatedProcess {
         onTransition: (transition) => observer.transition(this, transition),
         fence,
         ...options.deps,
+        classes: options.deps.classes && this.#classes(options.deps.classes),
       });
     this.#tenure = new Tenure({
       operator: make,
@@ -283,12 +291,48 @@ export class SimulatedProcess {
     };
   }
 
-  #watch(inner: Cluster, request: Parameters<Cluster["watch"]>[0]): AsyncIterable<WatchEvent> {
+  #secrets(inner: Secrets): Secrets {
+    const call = this.#call.bind(this);
+    return {
+      get: (key, o) => call(`kube get Secret ${key.name}`, () => inner.get(key, o)),
+      list: (request) => call("kube list Secrets", () => inner.list(request)),
+      watch: (request) => this.#watch(inner, request),
+      create: (secret, o) =>
+        call(`kube create Secret ${secret.metadata.name}`, () => inner.create(secret, o)),
+      patch: (key, operations, o) =>
+        call(`kube write Secret ${key.name} ${brief(operations)}`, () => inner.patch(key, operations, o)),
+      delete: (key, uid, o) => call(`kube delete Secret ${key.name}`, () => inner.delete(key, uid, o)),
+    };
+  }
+
+  #classes(inner: ClassesDeps): ClassesDeps {
+    const { port } = inner;
+    const source = <T extends Watched>(what: string, from: Source<T>): Source<T> => ({
+      get: (key, o) => this.#call(`kube get ${what} ${key.name}`, () => from.get(key, o)),
+      list: (request) => this.#call(`kube list ${what}`, () => from.list(request)),
+      watch: (request) => this.#watch(from, request),
+    });
+    return {
+      ...inner,
+      provide: (request, name) => this.#provider(inner.provide(request, name)),
+      port: {
+        classes: source("classes", port.classes),
+        patchStatus: (name, operations, o) =>
+          this.#call(`kube patchStatus class ${name}`, () => port.patchStatus(name, operations, o)),
+        secret: (key) => source(`the Secret of a class`, port.secret(key)),
+      },
+    };
+  }
+
+  #watch<T extends Watched>(
+    inner: Source<T>,
+    request: Parameters<Cluster["watch"]>[0],
+  ): AsyncIterable<WatchEvent<T>> {
     const { onOpen } = request;
     const opened = () => this.clock.resume(() => onOpen?.());
     const iterator = inner.watch({ ...request, onOpen: opened })[Symbol.asyncIterator]();
     const next = () =>
-      new Promise<IteratorResult<WatchEvent>>((resolve, reject) => {
+      new Promise<IteratorResult<WatchEvent<T>>>((resolve, reject) => {
         if (this.#dead) return;
         iterator.next().then(
           (result) => this.clock.resume(() => resolve(result)),
@@ -340,7 +384,9 @@ export class SimulatedProcess {
             verb: "modify",
             target: id,
             uid: undefined,
-            values: request.version !== undefined || request.sizeGb !== undefined,
+            values: request.version !== undefined || request.sizeGb !== undefined ||
+              request.password !== undefined,
+            password: request.password !== undefined,
           },
           o,
           (b) => inner.modify(id, request, { ...o, ...b }),

@@ -119,6 +119,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     },
     log: (p, level, message, fields) => {
       if (trace.on) trace.add(world.time, p.name, `${level} ${message} ${JSON.stringify(fields ?? {})}`);
+      safety?.bindings.told("a log line", () => `${message} ${JSON.stringify(fields ?? {})}`);
       if (message.startsWith("Failed: ")) coverage.add("failure", `${message.slice(8)} ${fields?.["class"]}`);
       if (fields?.["class"] === "bug" || DEFECTS.some((d) => message.startsWith(d))) {
         fail("F4", `${message}: ${fields?.["error"] ?? ""}`);
@@ -133,6 +134,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     },
     event: (p, e) => {
       trace.add(world.time, p.name, `Event ${e.reason} ${e.regarding.metadata.name}: ${e.note}`);
+      safety?.bindings.told("an Event", () => e.note);
       options.onEvent?.(e);
     },
     transition: (p, t) => {

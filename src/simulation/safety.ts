@@ -10,6 +10,7 @@ import type { Effect } from "../providers/simulated/ledger.ts";
 import type { CloudRecord } from "../providers/simulated/types.ts";
 import { isObserveOnly, policiesOf } from "../statechart/facts.ts";
 import { isNew } from "../statechart/knowledge.ts";
+import { BindingJudge } from "./bindings.ts";
 import { Coverage } from "./coverage.ts";
 import { PolicyJudge } from "./policies.ts";
 import { ofAnotherCluster } from "./kube_port.ts";
@@ -61,6 +62,8 @@ export class Safety {
   /** How long a change may go unnoticed: a process may check, freeze, wake, and send. */
   readonly #noticeMs: number;
   readonly #policies: PolicyJudge;
+  /** What holds of connection Secrets. */
+  readonly bindings: BindingJudge;
   /** The UID that each database was made for. */
   readonly #madeFor = new Map<string, string>();
   /** The ids that a CR's status ever named, by UID. */
@@ -82,6 +85,14 @@ export class Safety {
     );
     const freezes = world.plan.actions.map((a) => a.do === "freeze" ? a.ms : 0);
     this.#noticeMs = NOTICE_MS + Math.max(0, ...freezes);
+    this.bindings = new BindingJudge(
+      world,
+      fail,
+      ({ metadata: { uid }, status }) =>
+        this.#lately(uid) || this.wasTouched(status?.providerId ?? "") ||
+        this.isTainted(uid, "restored", "account", "duplicated"),
+      this.#noticeMs,
+    );
     world.store.listen((change) => this.#onChange(change));
   }
 
@@ -185,7 +196,7 @@ export class Safety {
   }
 
   /** Rules 9 and 14, strictly: what the process itself had heard by then forbids it. */
-  #onKnown(process: SimulatedProcess, { verb, target, values }: Mutation): void {
+  #onKnown(process: SimulatedProcess, { verb, target, values, password = false }: Mutation): void {
     if (!values) return;
     const uid = verb === "create" ? target : this.world.cloud.get(target)?.tags[TAG.uid];
     const object = process.known(uid ?? "");
@@ -195,7 +206,7 @@ export class Safety {
       ? "is paused"
       : verb !== "delete" && metadata.deletionTimestamp !== undefined
       ? "is being deleted"
-      : verb === "modify" && policiesOf(object).drift === "Report"
+      : verb === "modify" && !password && policiesOf(object).drift === "Report"
       ? "only has its drift reported"
       : verb === "delete" && metadata.deletionTimestamp !== undefined &&
           policiesOf(object).deletion === "Retain"

@@ -29,6 +29,8 @@ export interface Subject {
   };
   /** Lists the cloud; `roundAt` is when the last whole list was sent, on its own monotonic clock. Not every subject has one. */
   readonly observer?: { readonly roundAt: number };
+  /** Whether it has heard of all connection Secrets. Not every subject has any. */
+  readonly bindings?: { readonly listed: boolean };
 }
 
 /** Makes one over gated ports. */

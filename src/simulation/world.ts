@@ -112,6 +112,7 @@ export class World {
   #spawn(afterMs: number): void {
     const n = ++this.#born;
     const dice = new Dice(this.#seed, `process ${n}`);
+    const secret = new Dice(this.#seed, `passwords ${n}`);
     this.clock.setTimeout(() => {
       const process = new SimulatedProcess({
         name: `p${n}`,
@@ -127,6 +128,7 @@ export class World {
           cacheTtlMs: this.plan.pollMs,
           hibernateAfterMs: this.plan.hibernateAfterMs,
           concurrency: this.plan.concurrency,
+          entropy: { bytes: (size) => Uint8Array.from({ length: size }, () => secret.int(0, 255)) },
           reflector: { pageSize: this.plan.pageSize },
           ...this.options.deps,
         },

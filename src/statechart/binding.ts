@@ -61,6 +61,14 @@ export function isSecretInOrder(k: Knowledge, view: View): boolean {
     secret.facts === factsText(wantedFacts(k, view));
 }
 
+/** Secrets of the CR that are not, or not any more, the one that is asked for. */
+export function straySecrets(k: Knowledge, view: View): readonly (SecretSeen & { readonly kind: "ours" })[] {
+  const wanted = isSecretAsked(k.object, view) ? secretName(k.object) : undefined;
+  return (view.secrets ?? []).flatMap((s) =>
+    s.kind === "ours" && s.name !== wanted && !k.secretsRemoved?.includes(s.uid) ? [s] : []
+  );
+}
+
 /** The revision of the password that the recorded database is known to have. */
 export function setRevision(k: Knowledge): string | undefined {
   const { status } = k.object;

@@ -12,6 +12,7 @@ import {
   secretName,
   setRevision,
   soundSecret,
+  straySecrets,
 } from "./binding.ts";
 import { type Decision, isEffect, type Verdict } from "./decision.ts";
 import { ownership, presentDatabase } from "./facts.ts";
@@ -50,7 +51,8 @@ export function heedBinding(k: Knowledge, view: View, planned: Decision): Decisi
   const asked = isSecretAsked(k.object, view);
   if (asked === undefined) return planned;
   if (!asked) {
-    const done = k.object.status?.binding === undefined || k.secret?.kind === "unasked";
+    const told = k.object.status?.binding !== undefined && k.secret?.kind !== "unasked";
+    const done = !told && straySecrets(k, view).length === 0;
     const rests = !isEffect(planned.step) && planned.step !== "end" && planned.state !== "Pending";
     return done || !rests ? planned : attempt(k, view, planned, "bind");
   }
@@ -63,6 +65,7 @@ export function heedBinding(k: Knowledge, view: View, planned: Decision): Decisi
   const recorded = database !== undefined && database.id === k.object.status?.providerId;
   if (!recorded || ownership(k, database, view) !== "ours") return said;
   if (database.state === "Deleting" || database.state === "Failed") return said;
+  if (isSecretInOrder(k, view) && straySecrets(k, view).length > 0) return attempt(k, view, said, "bind");
   if (!isSecretInOrder(k, view)) {
     const patience = view.settleSince + LIST_PATIENCE_MS - view.now;
     const listed = k.secret !== undefined || view.secretsListed || k.bornHere ||

@@ -155,6 +155,8 @@ export interface Knowledge {
   readonly secret?: SecretSeen | undefined;
   /** The password that this process set at a database, by its revision. */
   readonly passwordSet?: PasswordSet | undefined;
+  /** UIDs of Secrets that this process removed: a watch that lags may still show them. */
+  readonly secretsRemoved?: readonly string[] | undefined;
   /** The cluster went back in time: what the status says of the password may be of before the last one. */
   readonly passwordUnsure?: boolean | undefined;
   /** When the state last seen at the provider began to be transitional, monotonic milliseconds. */
@@ -196,6 +198,7 @@ export interface Learned {
   readonly secret?: SecretSeen | undefined;
   /** The watch's word of a Secret: older ones are dropped, unless the cluster went back in time. */
   readonly secretHeard?: { readonly secret: SecretSeen; readonly rewound?: boolean | undefined } | undefined;
+  readonly secretsRemoved?: readonly string[] | undefined;
   /** UID of a Secret that is gone. */
   readonly secretGone?: string | undefined;
   readonly passwordSet?: PasswordSet | undefined;

@@ -151,7 +151,11 @@ function learnObject(next: Draft, object: ExternalDatabase, now: number): void {
   if (Object.keys(object.status ?? {}).length > 0) next.untouched = false;
 }
 
-function learnSecret(next: Draft, { secret, secretHeard, secretGone, passwordSet }: Learned): void {
+function learnSecret(next: Draft, facts: Learned): void {
+  const { secret, secretHeard, secretGone, secretsRemoved = [], passwordSet } = facts;
+  if (secretsRemoved.length > 0) {
+    next.secretsRemoved = [...new Set([...next.secretsRemoved ?? [], ...secretsRemoved])];
+  }
   if (secret !== undefined) next.secret = secret;
   if (secretHeard !== undefined && isNews(next, secretHeard)) next.secret = secretHeard.secret;
   if (secretGone !== undefined && next.secret?.kind === "ours" && next.secret.uid === secretGone) {

@@ -133,11 +133,11 @@ export function failureReason(failure: Failure): Reason {
     case "SnapshotFailed":
       return failure.code;
     case "SnapshotExists": // of another database
-      return failure.effect === "bind" ? "SecretConflict" : "Conflict";
+      return "Conflict";
   }
   switch (failure.errorClass) {
     case "taken":
-      return "Conflict";
+      return failure.effect === "bind" ? "SecretConflict" : "Conflict";
     case "throttled":
       return "Throttled";
     case "unauthorised":

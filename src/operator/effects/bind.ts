@@ -21,7 +21,13 @@ import { newPassword, newRevision } from "../../core/passwords.ts";
 import { KubeError } from "../../kube/port.ts";
 import type { Secrets, StoredSecret } from "../../kube/secrets_port.ts";
 import { ProviderError } from "../../providers/port.ts";
-import { isRotationDue, isSecretAsked, secretName, wantedFacts } from "../../statechart/binding.ts";
+import {
+  isRotationDue,
+  isSecretAsked,
+  secretName,
+  straySecrets,
+  wantedFacts,
+} from "../../statechart/binding.ts";
 import { quote } from "../../statechart/drift.ts";
 import { ownership, specOf } from "../../statechart/facts.ts";
 import { hasFinalizer, type Knowledge, type Learned } from "../../statechart/knowledge.ts";
@@ -47,17 +53,22 @@ export const bind: EffectFunction = async (env, { latest }, signal) => {
   const asked = isSecretAsked(object, view);
   const former = object.status?.binding?.name;
   const secrets = secretsOf(env);
-  if (asked !== true) {
-    if (asked === false && former !== undefined) await discard(env, secrets, object, former, signal);
-    return asked === false ? { secret: { kind: "unasked" } } : { object };
-  }
-  const name = secretName(object);
+  const name = asked === true ? secretName(object) : undefined;
+  const removeStrays = async (): Promise<Learned> => {
+    const strays = straySecrets(k, view);
+    const names = new Set([former, ...strays.map((s) => s.name)]);
+    for (const stray of names) {
+      if (stray !== undefined && stray !== name) await discard(env, secrets, object, stray, signal);
+    }
+    return { secretsRemoved: strays.map((s) => s.uid) };
+  };
+  if (asked === undefined) return { object };
+  if (asked === false) return { ...await removeStrays(), secret: { kind: "unasked" } };
   if (name === undefined) return { object }; // the decision says so
   const facts = wantedFacts(k, view);
   const secret = await write(env, secrets, { object, name, facts, former }, signal);
   // What was moved, or left behind by a name that changed: only once the new one is there (K1).
-  if (former !== undefined && former !== name) await discard(env, secrets, object, former, signal);
-  return { secret: seenOf(secret) };
+  return { ...await removeStrays(), secret: seenOf(secret) };
 };
 
 /** Nothing is written for a CR that is going, is not held by our finalizer, or is paused (D3). */
