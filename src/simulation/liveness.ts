@@ -66,7 +66,7 @@ function mustFollow(world: World, safety: Safety, uid: string, { state }: CloudR
   if (vanished === undefined || vanished.writer !== world.working?.name || state === "Deleting") return false;
   if (world.working.unsure.has(uid)) return false; // its maker cannot know that no CR named it: it reports an orphan
   const { spec, status } = vanished.object;
-  return status?.providerId === undefined && status?.incarnation === undefined && !spec.paused &&
+  return !safety.wasNamed(uid) && status?.incarnation === undefined && !spec.paused &&
     policiesOf(vanished.object).deletion === "Delete" && spec.providerId === undefined &&
     !safety.isTainted(uid, "account", "looksNew", "duplicated", "restored") &&
     !world.plan.actions.some((a) => a.do === "deleteCrd");

@@ -110,6 +110,11 @@ export class Safety {
     return known !== undefined && why.some((w) => known.has(w));
   }
 
+  /** Whether the status of the CR of this UID ever named a database: somebody may know of it. */
+  wasNamed(uid: string): boolean {
+    return (this.#recorded.get(uid)?.size ?? 0) > 0;
+  }
+
   /** Whether a judgement is not made for one of `why`; it is counted. */
   #excused(rule: string, uid: string, ...why: readonly Taint[]): boolean {
     const known = this.taints.get(uid);

@@ -104,8 +104,8 @@ export interface Knowledge {
   readonly released: boolean;
   /** The removal of our finalizer was sent and not answered. */
   readonly releaseAsked: boolean;
-  /** The write of a first id was sent and not answered: the CR may have named its database (S2). */
-  readonly recordAsked?: boolean | undefined;
+  /** The CR named its database once, or may have: the write of its id was not answered (S2). */
+  readonly named?: boolean | undefined;
   /** The account that the CR last named: a wiped status does not make it unknown (S4, A4). */
   readonly account?: string | undefined;
   /** Why adoption or ownership is refused. */
@@ -180,6 +180,7 @@ export interface Learned {
   readonly retained?: true | undefined;
   readonly released?: true | undefined;
   readonly releaseAsked?: true | undefined;
+  /** The write of a first id was sent and not answered. */
   readonly recordAsked?: true | undefined;
   readonly conflict?: string | null | undefined;
   readonly duplicates?: readonly string[] | undefined;
@@ -202,8 +203,9 @@ export function isNew(object: ExternalDatabase): boolean {
 export function initialKnowledge(
   object: ExternalDatabase,
   now: number,
-  kept: Partial<Pick<Knowledge, "bornHere" | "unknownSince" | "observation" | "mutatedAt" | "lastReadAt">> =
-    {},
+  kept: Partial<
+    Pick<Knowledge, "bornHere" | "named" | "unknownSince" | "observation" | "mutatedAt" | "lastReadAt">
+  > = {},
 ): Knowledge {
   return {
     object,
@@ -212,6 +214,7 @@ export function initialKnowledge(
     untouched: kept.bornHere === undefined && isNew(object),
     provenNew: false,
     mayExist: object.status?.providerId !== undefined,
+    named: kept.named === true || object.status?.providerId !== undefined,
     unknownSince: kept.unknownSince,
     observation: kept.observation,
     mutatedAt: kept.mutatedAt ?? Number.NEGATIVE_INFINITY,

@@ -105,7 +105,8 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   if (facts.retained) next.retained = true;
   if (facts.released) next.released = true;
   if (facts.releaseAsked) next.releaseAsked = true;
-  if (facts.recordAsked) next.recordAsked = true;
+  // Also by an answer that is older than what a watch told meanwhile: a status that was wiped since.
+  if (facts.recordAsked || facts.object?.status?.providerId !== undefined) next.named = true;
   if (facts.conflict !== undefined) next.conflict = facts.conflict ?? undefined;
   if (facts.reported !== undefined) next.reported = facts.reported;
   if (facts.unlistedAt !== undefined) next.unlistedAt = facts.unlistedAt;

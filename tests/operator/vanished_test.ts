@@ -80,6 +80,30 @@ Deno.test("S2: one whose id may have been recorded by a write that was not answe
     assertEquals([process.operator.orphans.orphans.length, process.operator.supervisor.size], [1, 0]);
   }));
 
+for (const ms of [0, 15, 2_000]) {
+  Deno.test(`S2: one whose id was recorded is reported and not deleted, though its status was wiped ${ms} ms later (seed 22118)`, () =>
+    inWorld({ latencyMs: 40, readLagMs: 0, provisionMs: 60_000 }, async (world) => {
+      world.cluster.latencyMs = 10;
+      const process = world.start({ pollIntervalMs: 30_000 });
+      await world.run(1_000);
+      world.cluster.create("default", "orders");
+      const recorded = () => world.get("orders")?.status?.providerId !== undefined;
+      await world.until("the record", recorded, 5_000, 1);
+      await world.run(ms);
+      world.cluster.fault = ({ verb, phase }) => {
+        if (verb === "patchStatus" && phase === "before") {
+          throw new KubeError("throttled", "too many requests");
+        }
+      };
+      world.cluster.setStatus("default", "orders", {});
+      await world.run(1_000);
+      world.cluster.vanish("default", "orders");
+      await world.run(180_000);
+      assertEquals(world.cloud.ledger.effects({ kind: "delete" }), []);
+      assertEquals([process.operator.orphans.orphans.length, process.operator.supervisor.size], [1, 0]);
+    }));
+}
+
 Deno.test("S2: one that is being provisioned is deleted once the cloud takes a delete, over refusals and outages", async () => {
   await inWorld({ latencyMs: 40, readLagMs: 0, provisionMs: 60_000 }, async (world) => {
     const { process } = await vanishAfter(world, 30);
