@@ -17,16 +17,8 @@ import { databaseName } from "./names.ts";
 import type { DatabaseRecord } from "./record.ts";
 import { CREATE_INTERRUPTED, type Found } from "./rows.ts";
 import type { Server, ServerSet } from "./servers.ts";
-import { isUsablePassword, scramVerifier, UNUSABLE_PASSWORD } from "./scram.ts";
 import type { Session } from "./session.ts";
-import {
-  createDatabase,
-  createRole,
-  dropDatabase,
-  dropRole,
-  openDatabase,
-  setPassword,
-} from "./statements.ts";
+import { createDatabase, createRole, dropDatabase, dropRole, openDatabase } from "./statements.ts";
 import { formatVersion, satisfies, versionOf } from "./versions.ts";
 
 const ACTION = ACTIONS.create;
@@ -34,8 +26,7 @@ const ACTION = ACTIONS.create;
 /** Makes the database of a token, or gives the one that is there. */
 export async function create(servers: ServerSet, request: CreateRequest, call: Call): Promise<Database> {
   check(request);
-  const { name, tags, clientToken, password } = request;
-  const verifier = password === undefined ? undefined : await scramVerifier(password);
+  const { name, tags, clientToken } = request;
   const server = await servers.choose(call, request.version, clientToken);
   const identity = server.facts!.identity;
   const own = databaseName({ namespace: tags[TAG.namespace], name, clientToken });
@@ -50,7 +41,7 @@ export async function create(servers: ServerSet, request: CreateRequest, call: C
     if (found !== undefined) sameRequest(found, request);
     const record = found?.record ?? await firstRecord(session, request);
     if (found !== undefined && (record.ready || record.deleting === true)) return found.database;
-    await make(call, session, { server, name: own, found, record, verifier });
+    await make(call, session, server, own, found, record);
     const made = await read();
     if (made === undefined) {
       throw new ProviderError("unknown", `${ACTION}: ${own} was made and is gone again`, {
@@ -61,25 +52,17 @@ export async function create(servers: ServerSet, request: CreateRequest, call: C
   });
 }
 
-interface Making {
-  readonly server: Server;
-  readonly name: string;
-  /** What an earlier create has left. */
-  readonly found: Found | undefined;
-  readonly record: DatabaseRecord;
-  /** Of the password, where one is asked for. */
-  readonly verifier: string | undefined;
-}
-
 /** The three steps, or those that an earlier create did not come to. */
-async function make(call: Call, session: Session, making: Making): Promise<void> {
-  const { server, name, found, record, verifier } = making;
-  if (found === undefined) {
-    await session.mutate(createRole(name, record, server.facts!.version.major, verifier));
-  }
+async function make(
+  call: Call,
+  session: Session,
+  server: Server,
+  name: string,
+  found: Found | undefined,
+  record: DatabaseRecord,
+): Promise<void> {
+  if (found === undefined) await session.mutate(createRole(name, record, server.facts!.version.major));
   try {
-    // The create that was interrupted may have had another password: of an open database only a change sets it.
-    if (found !== undefined && verifier !== undefined) await session.mutate(setPassword(name, verifier));
     await completeSteps(session, name, found?.row.database === true, record);
   } catch (error) {
     if (!isRefusal(error)) throw error;
@@ -183,7 +166,7 @@ function requestDigest({ name, engine, version, sizeGb, tags }: CreateRequest): 
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 22);
 }
 
-function check({ engine, sizeGb, clientToken, name, password }: CreateRequest): void {
+function check({ engine, sizeGb, clientToken, name }: CreateRequest): void {
   const refuse = (what: string) => {
     throw new ProviderError("rejected", `${ACTION}: ${what}`, { code: "InvalidParameter" });
   };
@@ -192,5 +175,4 @@ function check({ engine, sizeGb, clientToken, name, password }: CreateRequest): 
   }
   if (!Number.isInteger(sizeGb) || sizeGb < 1) refuse(`sizeGb ${sizeGb} is not a whole number from 1`);
   if (clientToken === "" || name === "") refuse("a name and a client token are needed");
-  if (password !== undefined && !isUsablePassword(password)) refuse(UNUSABLE_PASSWORD);
 }

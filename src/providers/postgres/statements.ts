@@ -21,28 +21,12 @@ export function literal(text: string): string {
   return text.includes("\\") ? `E${quoted}` : quoted;
 }
 
-/**
- * Owner role and its record, at once: from here on the create shows. `major` is the server's. Without a verifier nobody
- * can log in as it by a password.
- */
-export function createRole(
-  name: string,
-  record: DatabaseRecord,
-  major: number,
-  verifier: string | undefined,
-): string {
+/** Owner role and its record, at once: from here on the create shows. `major` is the server's. */
+export function createRole(name: string, record: DatabaseRecord, major: number): string {
   const role = identifier(name);
   // Until 15 CREATEROLE is power over every role; from 16 on the creator is given ADMIN OPTION alone, and takes the rest.
   const options = major >= 16 ? " WITH INHERIT TRUE, SET TRUE" : "";
-  const login = verifier === undefined ? "LOGIN" : `LOGIN PASSWORD ${literal(verifier)}`;
-  return `CREATE ROLE ${role} ${login}; GRANT ${role} TO CURRENT_USER${options}; ${
-    commentOnRole(name, record)
-  }`;
-}
-
-/** Gives the owner role another password, by its SCRAM verifier; open sessions go on. */
-export function setPassword(name: string, verifier: string): string {
-  return `ALTER ROLE ${identifier(name)} LOGIN PASSWORD ${literal(verifier)}`;
+  return `CREATE ROLE ${role} LOGIN; GRANT ${role} TO CURRENT_USER${options}; ${commentOnRole(name, record)}`;
 }
 
 /** The database, closed to all. template0: a session on template1 would be in the way. */
