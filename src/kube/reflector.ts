@@ -45,6 +45,8 @@ export interface ReflectorOptions extends Partial<ReflectorTimes> {
   readonly handler: ReflectorHandler;
   /** The newest copy of a UID that the handler holds, such as the answer of its own write. @default none */
   readonly held?: (uid: string) => ExternalDatabase | undefined;
+  /** Whether a copy shows an object as it was before the handler let it go, with its finalizer on. @default never */
+  readonly released?: (object: ExternalDatabase) => boolean;
   /** Objects a page. @default 500 */
   readonly pageSize?: number;
 }
@@ -90,6 +92,7 @@ export class Reflector {
           relistMs: options.relistMs ?? 1_800_000,
         },
         held: options.held,
+        released: options.released,
         onUpsert: (object, lost) => told("a changed object", () => handler.onUpsert(object, lost)),
         onGone: (object) => told("a deleted object", () => handler.onGone(object)),
         onReadiness: () => this.#readiness(told),

@@ -45,6 +45,8 @@ export interface LoopOptions {
   readonly times: ReflectorTimes;
   /** The newest copy of a UID that whoever is told holds, such as the answer of its own write. */
   readonly held: ((uid: string) => ExternalDatabase | undefined) | undefined;
+  /** Whether a copy shows an object as it was before whoever is told let it go. */
+  readonly released: ((object: ExternalDatabase) => boolean) | undefined;
   onUpsert(object: ExternalDatabase, lost?: string): void;
   onGone(object: ExternalDatabase): void;
   onReadiness(): void;

@@ -187,6 +187,7 @@ export class Operator {
       metrics,
       namespaces: deps.namespaces,
       held: (uid) => this.supervisor.held(uid),
+      released: (object) => this.supervisor.released(object),
       handler: {
         onUpsert: (object, lost) => this.supervisor.onUpsert(object, lost),
         onGone: (object) => this.supervisor.onGone(object),

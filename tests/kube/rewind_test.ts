@@ -102,6 +102,30 @@ Deno.test("W8: a list that is older than one's own write undoes nothing: a read 
     await again.stop();
   }));
 
+for (const restored of [true, false]) {
+  Deno.test(
+    `W8: a list that shows what was released as it was held is asked about: ${
+      restored ? "a restored cluster has it again" : "it is gone, and the list was old"
+    } (seeds 5246, 7092, 7661)`,
+    () =>
+      withApi(async (api, cluster) => {
+        const a = await api.put("a");
+        let released = false;
+        const r = startReflector(cluster, { held: () => a, released: () => released });
+        await eventually("the watch", () => api.open.length === 1);
+        released = true;
+        if (!restored) {
+          api.objects.clear();
+          api.lagging = { objects: [a], version: 101 };
+        }
+        await expire(api);
+        await eventually("the word", () => r.told.all.length === 2);
+        assertEquals(r.told.all[1], restored ? "+a@101 not 101" : "-a@uid-a");
+        await r.stop();
+      }),
+  );
+}
+
 Deno.test("W8: a watch that always resumes is checked by a list once in a while", () =>
   withApi(async (api, cluster) => {
     await api.put("a");
