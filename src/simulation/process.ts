@@ -104,6 +104,8 @@ export class SimulatedProcess {
   #dead = false;
   #spared = false;
   readonly #read = new Map<string, ExternalDatabase>();
+  /** What the last read of each UID showed, and when it was sent. */
+  readonly #asked = new Map<string, { readonly object: ExternalDatabase; readonly sentAt: number }>();
   /** UIDs whose id was sent to be recorded by a write that was not answered: it may have landed, or not. */
   readonly unsure = new Set<string>();
 
@@ -154,6 +156,10 @@ export class SimulatedProcess {
     const told = [...this.operator.supervisor.keepers].find((k) => k.object.metadata.uid === uid)?.object;
     return newerOf(this.#read.get(uid), told);
   }
+  /** What its last read of a CR showed, and when that was sent, in monotonic milliseconds of the world. */
+  asked(uid: string): { readonly object: ExternalDatabase; readonly sentAt: number } | undefined {
+    return this.#asked.get(uid);
+  }
   /** It holds the lease, where there is one, and works. */
   get working(): boolean {
     return !this.#dead && this.#tenure.phase === "working";
@@ -163,7 +169,10 @@ export class SimulatedProcess {
     return this.#calls;
   }
 
-  /** Calls to the cloud that have no answer yet; one that is given up ends in the same moment. */
+  /**
+   * Calls to the cloud that have no answer yet; one that is given up ends in the same moment. An answer that a process
+   * finds at its waking behind what made it end is none of its waits any more.
+   */
   get openCalls(): number {
     return this.#open;
   }
@@ -217,13 +226,14 @@ export class SimulatedProcess {
     this.#open += counted;
     const answer = send();
     return new Promise<T>((resolve, reject) => {
-      const settle = (outcome: string, result: unknown, fn: () => void) =>
+      const settle = (outcome: string, result: unknown, fn: () => void) => {
+        this.#open -= counted;
         this.clock.resume(() => {
-          this.#open -= counted;
           if (when === "answered") return this.crash(`at the answer of ${what}`);
           observer.answer(this, what, outcome, result);
           fn();
         });
+      };
       answer.then(
         (value) => settle("ok", value, () => resolve(value)),
         (error: unknown) => settle(String(error), error, () => reject(error)),
@@ -263,7 +273,12 @@ export class SimulatedProcess {
       return object;
     };
     return {
-      get: (key: ObjectKey, o: RequestOptions) => told(call(`kube get ${key.name}`, () => inner.get(key, o))),
+      get: async (key: ObjectKey, o: RequestOptions) => {
+        const sentAt = this.#o.clock.monotonic();
+        const object = await told(call(`kube get ${key.name}`, () => inner.get(key, o)));
+        this.#asked.set(object.metadata.uid, { object, sentAt });
+        return object;
+      },
       list: (request) => call("kube list", () => inner.list(request)),
       watch: (request) => this.#watch(inner, request),
       patch: (key, operations, o) =>

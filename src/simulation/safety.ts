@@ -47,6 +47,7 @@ export class Safety {
   readonly #writers = new Map<string, string>();
   readonly #hadFinalizer = new Set<string>();
   readonly #changedByUser = new Map<string, number>();
+  readonly #restoredAt = new Map<string, number>();
   readonly #inFlight = new Map<string, Mutation>();
   readonly #unknownModify = new Map<string, number>();
   readonly #tags = new Map<string, Readonly<Record<string, string>>>();
@@ -61,6 +62,8 @@ export class Safety {
   readonly #noticeMs: number;
   /** The UID that each database was made for. */
   readonly #madeFor = new Map<string, string>();
+  /** The id that a CR's status named last, by UID. */
+  readonly #named = new Map<string, string>();
   /** The ids that a CR's status ever named, by UID. */
   readonly #recorded = new Map<string, Set<string>>();
 
@@ -96,6 +99,14 @@ export class Safety {
   /** The credentials lead elsewhere: creates that are under way may be recorded under either account. */
   accountSwitched(): void {
     this.#switchedAt = this.world.clock.monotonic();
+  }
+
+  /** The cluster went back in time, and these CRs with it. */
+  restored(uids: readonly string[]): void {
+    for (const uid of uids) {
+      this.#restoredAt.set(uid, this.world.clock.monotonic());
+      this.taint(uid, "restored");
+    }
   }
 
   taint(uid: string, why: Taint): void {
@@ -135,7 +146,7 @@ export class Safety {
     this.#inFlight.set(key, mutation);
     if (!process.leads) this.fail("H1", `${process.name} sends a ${mutation.verb} without the lease`);
     this.#onKnown(process, mutation);
-    if (mutation.verb === "delete") this.#onDelete(mutation.target);
+    if (mutation.verb === "delete") this.#onDelete(process, mutation.target);
     else if (mutation.values) this.#onWish(mutation);
     // Tags alone may be written twice: the second changes nothing.
     if (mutation.verb === "modify" && mutation.values) {
@@ -227,7 +238,19 @@ export class Safety {
     return at !== undefined && this.world.clock.monotonic() - at < this.#noticeMs + more;
   }
 
-  #onDelete(id: string): void {
+  /**
+   * The read that a delete relies on (rule 9) showed a CR being deleted, and was sent before the cluster went back to
+   * where it lives: between that read and the delete lies a read of the database, and nobody can know.
+   */
+  #readBeforeRestore(process: SimulatedProcess, uid: string): boolean {
+    const at = this.#restoredAt.get(uid);
+    const asked = process.asked(uid);
+    return at !== undefined && asked !== undefined && asked.sentAt <= at &&
+      asked.object.metadata.deletionTimestamp !== undefined &&
+      this.world.clock.monotonic() - at < this.#noticeMs;
+  }
+
+  #onDelete(process: SimulatedProcess, id: string): void {
     const { cloud, store } = this.world;
     const record = cloud.get(id);
     if (record === undefined || this.wasTouched(id)) return;
@@ -236,7 +259,7 @@ export class Safety {
       return this.fail("S3", `delete of ${id}, which carries ${uid ?? "no UID"}`);
     }
     const object = store.byUid(uid);
-    if (this.#lately(uid)) return;
+    if (this.#lately(uid) || this.#readBeforeRestore(process, uid)) return;
     if (object === undefined) {
       // One that a restored cluster never knew is deleted only where nobody was ever told of it (vanished.ts).
       // So is one whose CR's DELETE crossed the finalizer (S2, C6).
@@ -367,7 +390,8 @@ export class Safety {
     const known = this.#recorded.get(uid) ?? new Set();
     this.#recorded.set(uid, known);
     // One that was its own and lost its tags may be named, again or as a client token's answer: it is not touched.
-    const own = owner === uid ||
+    // So may the one that it named until its status was wiped, though another adopted that meanwhile.
+    const own = owner === uid || (id !== undefined && this.#named.get(uid) === id) ||
       (owner === undefined && (known.has(id ?? "") || this.#madeFor.get(id ?? "") === uid));
     if (recorded !== undefined && !own && !this.wasTouched(recorded.id)) {
       this.fail("S3", `${by} recorded ${id}, which is not ${name}'s`);
@@ -375,7 +399,11 @@ export class Safety {
     if (recorded?.state === "Deleting" && !known.has(recorded.id)) {
       this.fail("rule 7", `${by} recorded ${id} for ${name}, which is being deleted`);
     }
-    if (id !== undefined) known.add(id);
+    if (id === undefined) this.#named.delete(uid); // given up by a raised incarnation
+    else {
+      known.add(id);
+      this.#named.set(uid, id);
+    }
     const left = cloud.get(lost ?? "");
     if (left === undefined || left.state === "Deleting" || this.wasTouched(left.id)) return;
     if (this.#excused("S6", uid, "looksNew", "restored")) return;

@@ -21,6 +21,8 @@ export interface Subject {
     readonly keepers: Iterable<{ readonly object: ExternalDatabase }>;
     /** How many there are. */
     readonly size: number;
+    /** The newest copy of a UID that it holds, the answers of its own writes among them. Not every subject keeps those. */
+    held?(uid: string): ExternalDatabase | undefined;
   };
   /** What it has heard of the cluster. */
   readonly reflector: {
