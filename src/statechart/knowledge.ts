@@ -79,6 +79,8 @@ export interface Knowledge {
   /** A create was answered with "exists": the code (rule 4). */
   readonly createExists?: string | undefined;
   readonly observation?: Observation | undefined;
+  /** When a status that names no database any more, or of a past that did not yet, was learned: an older observation is no ground to record one. */
+  readonly unnamedAt?: number | undefined;
   readonly lookup?: Lookup | undefined;
   /** The bulk list did not show the database: a reason to read by id (rule 10). Sent time of that list. */
   readonly unlistedAt?: number | undefined;
@@ -217,6 +219,7 @@ export function initialKnowledge(
     named: kept.named === true || object.status?.providerId !== undefined,
     unknownSince: kept.unknownSince,
     observation: kept.observation,
+    unnamedAt: object.status?.providerId === undefined ? now : undefined,
     mutatedAt: kept.mutatedAt ?? Number.NEGATIVE_INFINITY,
     removingAtStart: object.status?.removing,
     removals: {},

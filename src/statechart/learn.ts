@@ -136,6 +136,7 @@ function learnObject(next: Draft, object: ExternalDatabase, now: number): void {
   if ((object.status?.incarnation ?? 1) > (before.status?.incarnation ?? 1)) forgetDatabase(next, object);
   const id = object.status?.providerId;
   if (id !== undefined) next.mayExist = true;
+  else if (before.status?.providerId !== undefined) next.unnamedAt = now;
   if (id !== before.status?.providerId) next.retained = false; // another one is to be marked now
   next.account = object.status?.account ?? next.account;
   // One that lost finalizer and status looks new and is not (A4).
