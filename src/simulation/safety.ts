@@ -51,6 +51,8 @@ export class Safety {
   readonly #inFlight = new Map<string, Mutation>();
   readonly #unknownModify = new Map<string, number>();
   readonly #tags = new Map<string, Readonly<Record<string, string>>>();
+  /** When a database was last given another owner. */
+  readonly #takenAt = new Map<string, number>();
   /** When a person last changed a database by hand. */
   readonly #touched = new Map<string, number>();
   #effectMark = 0;
@@ -294,6 +296,9 @@ export class Safety {
       case "create":
         return this.#onCreate(effect);
       case "modify":
+        if (before !== undefined && before[TAG.uid] !== uid) {
+          this.#takenAt.set(effect.id, this.world.clock.monotonic());
+        }
         if (this.wasTouched(effect.id)) return;
         if (uid === undefined || !this.#seen.has(uid)) {
           this.fail("S3", `modify of ${effect.id}, which carries ${uid ?? "no UID"}`);
@@ -301,6 +306,12 @@ export class Safety {
         if (before !== undefined && before[TAG.uid] !== uid) this.#onTakeover(effect, before);
         return;
     }
+  }
+
+  /** Whether it has another owner since a moment ago: whoever read it just before records it still. */
+  #isTakenLately(id: string): boolean {
+    return this.world.clock.monotonic() - (this.#takenAt.get(id) ?? Number.NEGATIVE_INFINITY) <
+      this.#noticeMs;
   }
 
   #onTakeover(effect: Effect, before: Readonly<Record<string, string>>): void {
@@ -390,8 +401,8 @@ export class Safety {
     const known = this.#recorded.get(uid) ?? new Set();
     this.#recorded.set(uid, known);
     // One that was its own and lost its tags may be named, again or as a client token's answer: it is not touched.
-    // So may the one that it named until its status was wiped, though another adopted that meanwhile.
-    const own = owner === uid || (id !== undefined && this.#named.get(uid) === id) ||
+    // So may the one that it named until its status was wiped, where another adopted that too lately to be seen.
+    const own = owner === uid || (this.#named.get(uid) === id && this.#isTakenLately(id ?? "")) ||
       (owner === undefined && (known.has(id ?? "") || this.#madeFor.get(id ?? "") === uid));
     if (recorded !== undefined && !own && !this.wasTouched(recorded.id)) {
       this.fail("S3", `${by} recorded ${id}, which is not ${name}'s`);
