@@ -64,6 +64,8 @@ export class Safety {
   readonly #noticeMs: number;
   /** The UID that each database was made for. */
   readonly #madeFor = new Map<string, string>();
+  /** When each database was made. */
+  readonly #madeAt = new Map<string, number>();
   /** The id that a CR's status named last, by UID. */
   readonly #named = new Map<string, string>();
   /** The ids that a CR's status ever named, by UID. */
@@ -330,9 +332,15 @@ export class Safety {
     const uid = effect.uid ?? "";
     this.#madeFor.set(effect.id, uid);
     const object = store.byUid(uid);
+    const now = this.world.clock.monotonic();
+    this.#madeAt.set(effect.id, now);
     if (this.#away()) this.taint(uid, "account");
     const live = (cloud.liveByUid().get(uid) ?? []).filter((d) => d.account === effect.account);
-    if (live.length > 1 && !this.#excused("S1", uid, "looksNew", "duplicated", "restored")) {
+    // The credentials came back, between the lookup and the create, to where one was made that nobody recorded.
+    const back = object?.status?.account === undefined && now - this.#switchedAt < this.#noticeMs &&
+      live.every((d) => d.id === effect.id || (this.#madeAt.get(d.id) ?? now) < this.#switchedAt);
+    const excuses: Taint[] = ["looksNew", "duplicated", "restored"];
+    if (live.length > 1 && !this.#excused("S1", uid, ...excuses, ...back ? ["account" as const] : [])) {
       const ids = live.map((d) => `${d.id} (${d.state})`).join(", ");
       this.fail("S1", `${live.length} live databases for ${object?.metadata.name ?? uid}: ${ids}`);
     }

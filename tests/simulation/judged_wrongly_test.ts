@@ -11,6 +11,8 @@ const SEEDS: Readonly<Record<number, string>> = {
   4_161:
     "a restored cluster lost the operator's own write, which no watch had told, and a list finds out (S5)",
   16_920: "a cluster went back to where a CR lives between a delete's quorum read and the delete (S3)",
+  5_520_092:
+    "the credentials go back, between a lookup and its create, to where one was made that nobody recorded (S1)",
   1_719_039: "a process that wakes to a SIGTERM finds an answer behind it (wait)",
 };
 
