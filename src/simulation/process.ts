@@ -272,10 +272,21 @@ export class SimulatedProcess {
       }
       return object;
     };
+    /** Whether a read is made for another resource, which looks for an owner (rule 18): who rests or sleeps reads nothing. */
+    const forAnother = ({ namespace, name }: ObjectKey) => {
+      const keepers = [...this.operator.supervisor.keepers].filter((k) =>
+        k.object.metadata.namespace === namespace && k.object.metadata.name === name
+      );
+      return keepers.length > 0 &&
+        keepers.every((k) => "snapshot" in k && k.snapshot?.hasTag("rest") !== false);
+    };
     return {
       get: async (key: ObjectKey, o: RequestOptions) => {
         const sentAt = this.#o.clock.monotonic();
-        const object = await told(call(`kube get ${key.name}`, () => inner.get(key, o)));
+        const unheard = forAnother(key);
+        const answer = call(`kube get ${key.name}`, () => inner.get(key, o));
+        if (unheard) return await answer;
+        const object = await told(answer);
         this.#asked.set(object.metadata.uid, { object, sentAt });
         return object;
       },

@@ -13,6 +13,7 @@ const SEEDS: Readonly<Record<number, string>> = {
   16_920: "a cluster went back to where a CR lives between a delete's quorum read and the delete (S3)",
   5_520_092:
     "the credentials go back, between a lookup and its create, to where one was made that nobody recorded (S1)",
+  49_896: "what an adoption reads of the owner is told to the owner's actor by the watch alone (rule 14)",
   1_719_039: "a process that wakes to a SIGTERM finds an answer behind it (wait)",
 };
 
