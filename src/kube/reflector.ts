@@ -47,6 +47,8 @@ export interface ReflectorOptions<T extends Watched = ExternalDatabase> extends 
   readonly handler: ReflectorHandler<T>;
   /** The newest copy of a UID that the handler holds, such as the answer of its own write. @default none */
   readonly held?: (uid: string) => T | undefined;
+  /** Whether a copy shows an object as it was before the handler let it go, with its finalizer on. @default never */
+  readonly released?: (object: T) => boolean;
   /** Objects a page. @default 500 */
   readonly pageSize?: number;
 }
@@ -93,6 +95,7 @@ export class Reflector<T extends Watched = ExternalDatabase> {
           relistMs: options.relistMs ?? 1_800_000,
         },
         held: options.held,
+        released: options.released,
         onUpsert: (object, lost) => told("a changed object", () => handler.onUpsert(object, lost)),
         onGone: (object) => told("a deleted object", () => handler.onGone(object)),
         onReadiness: () => this.#readiness(told),

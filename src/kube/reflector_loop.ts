@@ -257,10 +257,8 @@ export class ReflectorLoop<T extends Watched = ExternalDatabase> {
     if (kind === "notFound" || kind === "forbidden") {
       // S6: what cannot be read is not gone. The watch is not trusted either: a CRD that comes back starts anew.
       this.#relist();
-      if (this.synced) {
-        this.synced = false;
-        this.#o.onReadiness();
-      }
+      this.synced = false;
+      this.#o.onReadiness();
     }
     let wait = backoffMs(
       { baseMs: times.backoffBaseMs, capMs: times.backoffCapMs },

@@ -47,6 +47,8 @@ export interface LoopOptions<T extends Watched = ExternalDatabase> {
   readonly times: ReflectorTimes;
   /** The newest copy of a UID that whoever is told holds, such as the answer of its own write. */
   readonly held: ((uid: string) => T | undefined) | undefined;
+  /** Whether a copy shows an object as it was before whoever is told let it go. */
+  readonly released: ((object: T) => boolean) | undefined;
   onUpsert(object: T, lost?: string): void;
   onGone(object: T): void;
   onReadiness(): void;

@@ -58,6 +58,8 @@ export class ReflectorScope<T extends Watched = ExternalDatabase> {
           if (!this.take(object)) waiting.push(object);
           // It was done with, and the object is back as it was.
           else if (held !== undefined && isForgotten(uid)) this.#o.onUpsert(object);
+          // Released, and shown as it was held: the list is of a moment before, or the release is no more.
+          else if (held !== undefined && this.#o.released?.(object)) doubtful.push(held);
         } else if (rewound || stands === "rewound") this.#rewind(object, held);
         else doubtful.push(held);
       },
@@ -77,11 +79,14 @@ export class ReflectorScope<T extends Watched = ExternalDatabase> {
 
   /** A quorum read decides where a list is older than what is held. */
   async #ask(held: T, signal: AbortSignal): Promise<void> {
+    const wasReleased = this.#o.released?.(held) === true;
     const object = await readAgain(this.#o.cluster, held, signal);
     signal.throwIfAborted();
     if (object === undefined) this.gone(held);
-    else if (isRewound(object, held)) this.#rewind(object, held);
-    else this.take(object);
+    // Nobody can give a deleted object its finalizer back but a cluster that was restored.
+    else if (isRewound(object, held) || (wasReleased && this.#o.released?.(object))) {
+      this.#rewind(object, held);
+    } else this.take(object);
   }
 
   /** Takes in what stands for something newer that is no more. */

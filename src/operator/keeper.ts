@@ -189,10 +189,10 @@ export class Keeper {
       decision.ready.status !== "True" || ownTimer ||
       mustReport(k, decision); // a write that failed waits for the rest, which is longer than its back-off
     if (pending || k.observation === undefined) return false;
-    const { bornHere, unknownSince, observation, mutatedAt, lastReadAt } = k;
+    const { bornHere, named, unknownSince, observation, mutatedAt, lastReadAt } = k;
     this.#object = this.newest;
     this.#stopActor();
-    this.#kept = { bornHere, unknownSince, observation, mutatedAt, lastReadAt };
+    this.#kept = { bornHere, named, unknownSince, observation, mutatedAt, lastReadAt };
     return true;
   }
 

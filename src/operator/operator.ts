@@ -196,6 +196,7 @@ export class Operator {
       metrics,
       namespaces: deps.namespaces,
       held: (uid) => this.supervisor.held(uid),
+      released: (object) => this.supervisor.released(object),
       handler: {
         onUpsert: (object, lost) => {
           if (mayBind(object)) this.bindings.ask();

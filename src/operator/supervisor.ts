@@ -10,6 +10,7 @@ import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import { sleep } from "../core/wait.ts";
 import { absenceConfirmed, isObserveOnly, isRemovalAsked } from "../statechart/facts.ts";
+import { hasFinalizer } from "../statechart/knowledge.ts";
 import type { ProviderError } from "../providers/port.ts";
 import type { BindingEvent } from "./binding_watch.ts";
 import { reportCrash } from "./crash_report.ts";
@@ -113,6 +114,11 @@ export class Supervisor {
   /** The newest copy of a CR that its actor holds, the answers of its own writes among them. */
   held(uid: string): ExternalDatabase | undefined {
     return this.#keepers.get(uid)?.newest;
+  }
+
+  /** Whether a copy shows a CR with our finalizer on it though its actor has ended: as it was before the release. */
+  released(object: ExternalDatabase): boolean {
+    return this.#keepers.get(object.metadata.uid)?.finished === true && hasFinalizer(object);
   }
 
   /** The reflector's word: an object is new or changed, or stands for a newer copy that is `lost`. */
@@ -260,8 +266,8 @@ export class Supervisor {
     const { uid } = object.metadata;
     if (absenceConfirmed(object)) this.#o.settled(uid);
     const known = this.#keepers.get(uid);
-    if (known !== undefined) return known.upsert(object, lost);
     if (lost !== undefined) this.#released.delete(uid); // a restored cluster has it again
+    if (known !== undefined) return known.upsert(object, lost);
     const keeper = new Keeper(this.#env, object, this.#former.delete(uid) || lost !== undefined);
     this.#keepers.set(uid, keeper);
     keeper.start();

@@ -52,6 +52,8 @@ export interface KubeFaults {
   invalid?: number;
   /** A list or watch is answered with 410. */
   expired?: number;
+  /** Requests that are answered in any second; more get 429 (Q3). @default no limit */
+  ratePerSecond?: number;
   /** Longest `Retry-After`. @default 5_000 */
   retryAfterMs?: number;
   /** A watch falls silent some time after it was opened. */
@@ -101,6 +103,8 @@ const SERVER_TIMEOUT_MS = 60_000;
 export class SimulatedKube {
   faults: KubeFaults = { ...KIND_CLUSTER };
   readonly #watches = new Set<{ fail(error: unknown): void; silence(): void }>();
+  /** When the requests of the last second were taken in, in milliseconds; kept only under a limit. */
+  #taken: number[] = [];
   /** While set every request fails so. */
   outage: "unavailable" | "unauthorised" | "forbidden" | undefined;
 
@@ -281,7 +285,7 @@ export class SimulatedKube {
     signal.throwIfAborted();
     const sent = Promise.withResolvers<T>();
     const latency = dice.between(0.1, faults.latencyMs);
-    const lost = this.#lost(verb);
+    const lost = this.#lost(verb) ?? this.#limited();
     const before = lost !== undefined || dice.chance(faults.failBefore)
       ? lost ?? failure(dice)
       : dice.chance(faults.timeout)
@@ -323,6 +327,18 @@ export class SimulatedKube {
     const value = await sent.promise;
     await sleep(clock, latency / 2, signal);
     return value;
+  }
+
+  #limited(): KubeError | undefined {
+    const { ratePerSecond } = this.faults;
+    if (ratePerSecond === undefined) return undefined;
+    const now = this.clock.monotonic();
+    this.#taken = this.#taken.filter((at) => now - at < 1_000);
+    if (this.#taken.length >= ratePerSecond) {
+      return new KubeError("throttled", "too many requests", { status: 429, retryAfterMs: 1_000 });
+    }
+    this.#taken.push(now);
+    return undefined;
   }
 
   #lost(verb: KubeVerb): KubeError | undefined {

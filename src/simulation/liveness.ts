@@ -4,6 +4,7 @@
  * @module
  */
 import { ANNOTATION, FINALIZER, TAG } from "../api/constants.ts";
+import { isOlderVersion } from "../api/resource_version.ts";
 import type { ExternalDatabase, ExternalDatabaseSpec } from "../api/schema.ts";
 import type { CloudRecord } from "../providers/simulated/types.ts";
 import { isObserveOnly, policiesOf } from "../statechart/facts.ts";
@@ -69,7 +70,7 @@ function mustFollow(world: World, safety: Safety, uid: string, { state }: CloudR
   if (vanished === undefined || vanished.writer !== world.working?.name || state === "Deleting") return false;
   if (world.working.unsure.has(uid)) return false; // its maker cannot know that no CR named it: it reports an orphan
   const { spec, status } = vanished.object;
-  return status?.providerId === undefined && status?.incarnation === undefined && !spec.paused &&
+  return !safety.wasNamed(uid) && status?.incarnation === undefined && !spec.paused &&
     policiesOf(vanished.object).deletion === "Delete" && spec.providerId === undefined &&
     !safety.isTainted(uid, "account", "looksNew", "duplicated", "restored") &&
     !world.plan.actions.some((a) => a.do === "deleteCrd");
@@ -92,6 +93,16 @@ function unheard(world: World): string[] {
   const problems = old.map((o) =>
     `${o.metadata.name}: version ${o.metadata.resourceVersion} was not heard of`
   );
+  // A cluster restored to just before the operator's own write, which the watch had not told: a list brings it to light
+  // within its half hour (`relistMs`), and what was lost is written again.
+  for (const { metadata } of all) {
+    const held = world.working?.operator.supervisor.held?.(metadata.uid);
+    if (held !== undefined && isOlderVersion(metadata.resourceVersion, held.metadata.resourceVersion)) {
+      problems.push(
+        `${metadata.name}: version ${held.metadata.resourceVersion} is held, which is no more`,
+      );
+    }
+  }
   // One that vanished while its database was made is still cleaned up after, or waits for a person with it (S2).
   const actors = countActors(world);
   if (actors !== all.length) problems.push(`${actors} actors for ${all.length} resources`);

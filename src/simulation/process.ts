@@ -112,6 +112,8 @@ export class SimulatedProcess {
   #dead = false;
   #spared = false;
   readonly #read = new Map<string, ExternalDatabase>();
+  /** What the last read of each UID showed, and when it was sent. */
+  readonly #asked = new Map<string, { readonly object: ExternalDatabase; readonly sentAt: number }>();
   /** UIDs whose id was sent to be recorded by a write that was not answered: it may have landed, or not. */
   readonly unsure = new Set<string>();
 
@@ -164,6 +166,10 @@ export class SimulatedProcess {
     const told = [...this.operator.supervisor.keepers].find((k) => k.object.metadata.uid === uid)?.object;
     return newerOf(this.#read.get(uid), told);
   }
+  /** What its last read of a CR showed, and when that was sent, in monotonic milliseconds of the world. */
+  asked(uid: string): { readonly object: ExternalDatabase; readonly sentAt: number } | undefined {
+    return this.#asked.get(uid);
+  }
   /** It holds the lease, where there is one, and works. */
   get working(): boolean {
     return !this.#dead && this.#tenure.phase === "working";
@@ -173,7 +179,10 @@ export class SimulatedProcess {
     return this.#calls;
   }
 
-  /** Calls to the cloud that have no answer yet; one that is given up ends in the same moment. */
+  /**
+   * Calls to the cloud that have no answer yet; one that is given up ends in the same moment. An answer that a process
+   * finds at its waking behind what made it end is none of its waits any more.
+   */
   get openCalls(): number {
     return this.#open;
   }
@@ -227,13 +236,14 @@ export class SimulatedProcess {
     this.#open += counted;
     const answer = send();
     return new Promise<T>((resolve, reject) => {
-      const settle = (outcome: string, result: unknown, fn: () => void) =>
+      const settle = (outcome: string, result: unknown, fn: () => void) => {
+        this.#open -= counted;
         this.clock.resume(() => {
-          this.#open -= counted;
           if (when === "answered") return this.crash(`at the answer of ${what}`);
           observer.answer(this, what, outcome, result);
           fn();
         });
+      };
       answer.then(
         (value) => settle("ok", value, () => resolve(value)),
         (error: unknown) => settle(String(error), error, () => reject(error)),
@@ -272,8 +282,24 @@ export class SimulatedProcess {
       }
       return object;
     };
+    /** Whether a read is made for another resource, which looks for an owner (rule 18): who rests or sleeps reads nothing. */
+    const forAnother = ({ namespace, name }: ObjectKey) => {
+      const keepers = [...this.operator.supervisor.keepers].filter((k) =>
+        k.object.metadata.namespace === namespace && k.object.metadata.name === name
+      );
+      return keepers.length > 0 &&
+        keepers.every((k) => "snapshot" in k && k.snapshot?.hasTag("rest") !== false);
+    };
     return {
-      get: (key: ObjectKey, o: RequestOptions) => told(call(`kube get ${key.name}`, () => inner.get(key, o))),
+      get: async (key: ObjectKey, o: RequestOptions) => {
+        const sentAt = this.#o.clock.monotonic();
+        const unheard = forAnother(key);
+        const answer = call(`kube get ${key.name}`, () => inner.get(key, o));
+        if (unheard) return await answer;
+        const object = await told(answer);
+        this.#asked.set(object.metadata.uid, { object, sentAt });
+        return object;
+      },
       list: (request) => call("kube list", () => inner.list(request)),
       watch: (request) => this.#watch(inner, request),
       patch: (key, operations, o) =>

@@ -157,7 +157,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     },
     restored: (uids) => {
       wasRestored = true;
-      uids.forEach((uid) => safety?.taint(uid, "restored"));
+      safety?.restored(uids);
     },
     duplicated: (uid) => safety?.taint(uid, "duplicated"),
     accountSwitched: () => safety?.accountSwitched(),

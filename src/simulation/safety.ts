@@ -49,9 +49,12 @@ export class Safety {
   readonly #writers = new Map<string, string>();
   readonly #hadFinalizer = new Set<string>();
   readonly #changedByUser = new Map<string, number>();
+  readonly #restoredAt = new Map<string, number>();
   readonly #inFlight = new Map<string, Mutation>();
   readonly #unknownModify = new Map<string, number>();
   readonly #tags = new Map<string, Readonly<Record<string, string>>>();
+  /** When a database was last given another owner. */
+  readonly #takenAt = new Map<string, number>();
   /** When a person last changed a database by hand. */
   readonly #touched = new Map<string, number>();
   #effectMark = 0;
@@ -66,6 +69,10 @@ export class Safety {
   readonly bindings: BindingJudge;
   /** The UID that each database was made for. */
   readonly #madeFor = new Map<string, string>();
+  /** When each database was made. */
+  readonly #madeAt = new Map<string, number>();
+  /** The id that a CR's status named last, by UID. */
+  readonly #named = new Map<string, string>();
   /** The ids that a CR's status ever named, by UID. */
   readonly #recorded = new Map<string, Set<string>>();
 
@@ -117,6 +124,14 @@ export class Safety {
     this.#switchedAt = this.world.clock.monotonic();
   }
 
+  /** The cluster went back in time, and these CRs with it. */
+  restored(uids: readonly string[]): void {
+    for (const uid of uids) {
+      this.#restoredAt.set(uid, this.world.clock.monotonic());
+      this.taint(uid, "restored");
+    }
+  }
+
   taint(uid: string, why: Taint): void {
     const known = this.taints.get(uid);
     if (known === undefined) this.taints.set(uid, new Set([why]));
@@ -127,6 +142,11 @@ export class Safety {
   isTainted(uid: string, ...why: readonly Taint[]): boolean {
     const known = this.taints.get(uid);
     return known !== undefined && why.some((w) => known.has(w));
+  }
+
+  /** Whether the status of the CR of this UID ever named a database: somebody may know of it. */
+  wasNamed(uid: string): boolean {
+    return (this.#recorded.get(uid)?.size ?? 0) > 0;
   }
 
   /** Whether a judgement is not made for one of `why`; it is counted. */
@@ -150,7 +170,7 @@ export class Safety {
     if (!process.leads) this.fail("H1", `${process.name} sends a ${mutation.verb} without the lease`);
     this.#onKnown(process, mutation);
     if (!this.wasTouched(mutation.target)) this.#policies.mutation(process, mutation);
-    if (mutation.verb === "delete") this.#onDelete(mutation.target);
+    if (mutation.verb === "delete") this.#onDelete(process, mutation.target);
     else if (mutation.values) this.#onWish(mutation);
     // Tags alone may be written twice: the second changes nothing.
     if (mutation.verb === "modify" && mutation.values) {
@@ -242,7 +262,19 @@ export class Safety {
     return at !== undefined && this.world.clock.monotonic() - at < this.#noticeMs + more;
   }
 
-  #onDelete(id: string): void {
+  /**
+   * The read that a delete relies on (rule 9) showed a CR being deleted, and was sent before the cluster went back to
+   * where it lives: between that read and the delete lies a read of the database, and nobody can know.
+   */
+  #readBeforeRestore(process: SimulatedProcess, uid: string): boolean {
+    const at = this.#restoredAt.get(uid);
+    const asked = process.asked(uid);
+    return at !== undefined && asked !== undefined && asked.sentAt <= at &&
+      asked.object.metadata.deletionTimestamp !== undefined &&
+      this.world.clock.monotonic() - at < this.#noticeMs;
+  }
+
+  #onDelete(process: SimulatedProcess, id: string): void {
     const { cloud, store } = this.world;
     const record = cloud.get(id);
     if (record === undefined || this.wasTouched(id)) return;
@@ -251,7 +283,7 @@ export class Safety {
       return this.fail("S3", `delete of ${id}, which carries ${uid ?? "no UID"}`);
     }
     const object = store.byUid(uid);
-    if (this.#lately(uid)) return;
+    if (this.#lately(uid) || this.#readBeforeRestore(process, uid)) return;
     if (object === undefined) {
       // One that a restored cluster never knew is deleted only where nobody was ever told of it (vanished.ts).
       // So is one whose CR's DELETE crossed the finalizer (S2, C6).
@@ -287,6 +319,9 @@ export class Safety {
       case "create":
         return this.#onCreate(effect);
       case "modify":
+        if (before !== undefined && before[TAG.uid] !== uid) {
+          this.#takenAt.set(effect.id, this.world.clock.monotonic());
+        }
         if (this.wasTouched(effect.id)) return;
         if (uid === undefined || !this.#seen.has(uid)) {
           this.fail("S3", `modify of ${effect.id}, which carries ${uid ?? "no UID"}`);
@@ -294,6 +329,12 @@ export class Safety {
         if (before !== undefined && before[TAG.uid] !== uid) this.#onTakeover(effect, before);
         return;
     }
+  }
+
+  /** Whether it has another owner since a moment ago: whoever read it just before records it still. */
+  #isTakenLately(id: string): boolean {
+    return this.world.clock.monotonic() - (this.#takenAt.get(id) ?? Number.NEGATIVE_INFINITY) <
+      this.#noticeMs;
   }
 
   #onTakeover(effect: Effect, before: Readonly<Record<string, string>>): void {
@@ -312,9 +353,15 @@ export class Safety {
     const uid = effect.uid ?? "";
     this.#madeFor.set(effect.id, uid);
     const object = store.byUid(uid);
+    const now = this.world.clock.monotonic();
+    this.#madeAt.set(effect.id, now);
     if (this.#away()) this.taint(uid, "account");
     const live = (cloud.liveByUid().get(uid) ?? []).filter((d) => d.account === effect.account);
-    if (live.length > 1 && !this.#excused("S1", uid, "looksNew", "duplicated", "restored")) {
+    // The credentials came back, between the lookup and the create, to where one was made that nobody recorded.
+    const back = object?.status?.account === undefined && now - this.#switchedAt < this.#noticeMs &&
+      live.every((d) => d.id === effect.id || (this.#madeAt.get(d.id) ?? now) < this.#switchedAt);
+    const excuses: Taint[] = ["looksNew", "duplicated", "restored"];
+    if (live.length > 1 && !this.#excused("S1", uid, ...excuses, ...back ? ["account" as const] : [])) {
       const ids = live.map((d) => `${d.id} (${d.state})`).join(", ");
       this.fail("S1", `${live.length} live databases for ${object?.metadata.name ?? uid}: ${ids}`);
     }
@@ -383,7 +430,8 @@ export class Safety {
     const known = this.#recorded.get(uid) ?? new Set();
     this.#recorded.set(uid, known);
     // One that was its own and lost its tags may be named, again or as a client token's answer: it is not touched.
-    const own = owner === uid ||
+    // So may the one that it named until its status was wiped, where another adopted that too lately to be seen.
+    const own = owner === uid || (this.#named.get(uid) === id && this.#isTakenLately(id ?? "")) ||
       (owner === undefined && (known.has(id ?? "") || this.#madeFor.get(id ?? "") === uid));
     const observed = after.status?.observeOnly === true; // looked at and never touched
     if (recorded !== undefined && !own && !observed && !this.wasTouched(recorded.id)) {
@@ -392,7 +440,11 @@ export class Safety {
     if (recorded?.state === "Deleting" && !known.has(recorded.id) && !observed) {
       this.fail("rule 7", `${by} recorded ${id} for ${name}, which is being deleted`);
     }
-    if (id !== undefined && !observed) known.add(id);
+    if (id === undefined) this.#named.delete(uid); // given up by a raised incarnation
+    else if (!observed) {
+      known.add(id);
+      this.#named.set(uid, id);
+    }
     if (before.status?.observeOnly) return; // it never was its own
     const left = cloud.get(lost ?? "");
     if (left === undefined || left.state === "Deleting" || this.wasTouched(left.id)) return;

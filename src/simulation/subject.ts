@@ -18,9 +18,15 @@ export interface Subject {
   };
   readonly supervisor: {
     /** What works on one resource each, with the newest copy of it that it was told of. */
-    readonly keepers: Iterable<{ readonly object: ExternalDatabase }>;
+    readonly keepers: Iterable<{
+      readonly object: ExternalDatabase;
+      /** The actor, where it is awake: whether it rests. Not every subject has actors. */
+      readonly snapshot?: { hasTag(tag: "rest"): boolean } | undefined;
+    }>;
     /** How many there are. */
     readonly size: number;
+    /** The newest copy of a UID that it holds, the answers of its own writes among them. Not every subject keeps those. */
+    held?(uid: string): ExternalDatabase | undefined;
   };
   /** What it has heard of the cluster. */
   readonly reflector: {

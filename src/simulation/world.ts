@@ -160,7 +160,13 @@ export class World {
   #endFaults(): void {
     this.#calm = true;
     this.observer.say("world", "all faults end");
-    this.kube.faults = { ...KIND_CLUSTER, latencyMs: this.plan.kube.latencyMs, watchLagMs: 1_000 };
+    const { latencyMs, ratePerSecond } = this.plan.kube;
+    this.kube.faults = {
+      ...KIND_CLUSTER,
+      latencyMs,
+      watchLagMs: 1_000,
+      ...(ratePerSecond === undefined ? {} : { ratePerSecond }),
+    };
     this.kube.outage = undefined;
     this.kube.denied.clear();
     this.kube.breakWatches();

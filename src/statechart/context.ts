@@ -35,7 +35,7 @@ export interface DatabaseInput {
   readonly world: World;
   /** What a hibernated or crashed actor knew beyond the CR (rule 24). */
   readonly kept?: Partial<
-    Pick<Knowledge, "bornHere" | "unknownSince" | "observation" | "mutatedAt" | "lastReadAt">
+    Pick<Knowledge, "bornHere" | "named" | "unknownSince" | "observation" | "mutatedAt" | "lastReadAt">
   >;
 }
 

@@ -223,7 +223,7 @@ function remove(k: Knowledge, view: View, said: Said, release: Release): Decisio
       again,
     );
   }
-  return heldBack(k, view, said, id, saidAt) ?? release("deleted");
+  return heldBack(k, view, said, id, saidAt, lookup.sentAt) ?? release("deleted");
 }
 
 /** Why an absence does not let the finalizer go yet: many are absent (rule 12), or the account is not sure (S4). */
@@ -233,6 +233,7 @@ function heldBack(
   said: Said,
   id: string | undefined,
   absentAt: number,
+  lookedAt: number = absentAt,
 ): Decision | undefined {
   // Rule 12: no finalizer goes on an absence that nobody asked for while many are absent.
   if (id !== undefined && !isRemovalAsked(k, id) && !absenceConfirmed(k.object)) {
@@ -247,8 +248,10 @@ function heldBack(
   }
   // S4: the absence counts only under the account that holds the database, as it said after the absence was seen (A2);
   // also where we asked for it, for a delete that answers "not found" proves nothing under another account.
-  if (!isAccountConfirmed(k, view, absentAt)) {
-    if (hasAccountSpoken(k, view, absentAt)) {
+  // So does the lookup that followed: credentials may have changed between the two.
+  const unsure = [absentAt, lookedAt].find((at) => !isAccountConfirmed(k, view, at));
+  if (unsure !== undefined) {
+    if (hasAccountSpoken(k, view, unsure)) {
       return { ...said, step: id === undefined ? "lookup" : "confirm" }; // between two answers this time
     }
     const unheard = view.providerError ??

@@ -94,6 +94,8 @@ export interface Knowledge {
   /** A create was answered with "exists": the code (rule 4). */
   readonly createExists?: string | undefined;
   readonly observation?: Observation | undefined;
+  /** When a status that names no database any more, or of a past that did not yet, was learned: an older observation is no ground to record one. */
+  readonly unnamedAt?: number | undefined;
   readonly lookup?: Lookup | undefined;
   /** The bulk list did not show the database: a reason to read by id (rule 10). Sent time of that list. */
   readonly unlistedAt?: number | undefined;
@@ -119,8 +121,8 @@ export interface Knowledge {
   readonly released: boolean;
   /** The removal of our finalizer was sent and not answered. */
   readonly releaseAsked: boolean;
-  /** The write of a first id was sent and not answered: the CR may have named its database (S2). */
-  readonly recordAsked?: boolean | undefined;
+  /** The CR named its database once, or may have: the write of its id was not answered (S2). */
+  readonly named?: boolean | undefined;
   /** The account that the CR last named: a wiped status does not make it unknown (S4, A4). */
   readonly account?: string | undefined;
   /** Why adoption or ownership is refused. */
@@ -210,6 +212,7 @@ export interface Learned {
   readonly retained?: true | undefined;
   readonly released?: true | undefined;
   readonly releaseAsked?: true | undefined;
+  /** The write of a first id was sent and not answered. */
   readonly recordAsked?: true | undefined;
   readonly conflict?: string | null | undefined;
   readonly duplicates?: readonly string[] | undefined;
@@ -248,8 +251,9 @@ export function isUnbegun(object: ExternalDatabase): boolean {
 export function initialKnowledge(
   object: ExternalDatabase,
   now: number,
-  kept: Partial<Pick<Knowledge, "bornHere" | "unknownSince" | "observation" | "mutatedAt" | "lastReadAt">> =
-    {},
+  kept: Partial<
+    Pick<Knowledge, "bornHere" | "named" | "unknownSince" | "observation" | "mutatedAt" | "lastReadAt">
+  > = {},
 ): Knowledge {
   return {
     object,
@@ -258,8 +262,10 @@ export function initialKnowledge(
     untouched: kept.bornHere === undefined && isNew(object),
     provenNew: false,
     mayExist: object.status?.providerId !== undefined,
+    named: kept.named === true || object.status?.providerId !== undefined,
     unknownSince: kept.unknownSince,
     observation: kept.observation,
+    unnamedAt: object.status?.providerId === undefined ? now : undefined,
     mutatedAt: kept.mutatedAt ?? Number.NEGATIVE_INFINITY,
     removingAtStart: object.status?.removing,
     removals: {},

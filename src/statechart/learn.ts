@@ -107,7 +107,8 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   if (facts.retained) next.retained = true;
   if (facts.released) next.released = true;
   if (facts.releaseAsked) next.releaseAsked = true;
-  if (facts.recordAsked) next.recordAsked = true;
+  // Also by an answer that is older than what a watch told meanwhile: a status that was wiped since.
+  if (facts.recordAsked || facts.object?.status?.providerId !== undefined) next.named = true;
   if (facts.conflict !== undefined) next.conflict = facts.conflict ?? undefined;
   if (facts.reported !== undefined) next.reported = facts.reported;
   if (facts.unlistedAt !== undefined) next.unlistedAt = facts.unlistedAt;
@@ -137,6 +138,7 @@ function learnObject(next: Draft, object: ExternalDatabase, now: number): void {
   if ((object.status?.incarnation ?? 1) > (before.status?.incarnation ?? 1)) forgetDatabase(next, object);
   const id = object.status?.providerId;
   if (id !== undefined) next.mayExist = true;
+  else if (before.status?.providerId !== undefined) next.unnamedAt = now;
   if (id !== before.status?.providerId) next.retained = false; // another one is to be marked now
   next.account = object.status?.account ?? next.account;
   // One that lost finalizer and status looks new and is not (A4).

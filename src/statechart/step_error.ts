@@ -53,8 +53,23 @@ export class StepError extends Error {
 
   /** The same failure, with other facts that were learned on the way. */
   knowing(learned: Learned): StepError {
-    const { code, retryAfterMs } = this;
-    return new StepError(this.errorClass, this.message, { code, retryAfterMs, learned, cause: this });
+    return this.#with({ learned });
+  }
+
+  /** The same failure, with the code of what went before it. */
+  of(code: string): StepError {
+    return this.#with({ code });
+  }
+
+  #with(change: { readonly learned?: Learned; readonly code?: string }): StepError {
+    const { code, retryAfterMs, learned } = this;
+    return new StepError(this.errorClass, this.message, {
+      code,
+      retryAfterMs,
+      learned,
+      ...change,
+      cause: this,
+    });
   }
 }
 

@@ -24,8 +24,9 @@ export function vanished(k: Knowledge): Knowledge | undefined {
   if (!k.gone || k.released || !k.bornHere || !k.mayExist) return undefined;
   if (k.crdTerminating) return undefined; // rule 13
   if (!hasFinalizer(object) || metadata.deletionTimestamp !== undefined) return undefined;
-  // It may have been recorded, and a cluster that was restored since have forgotten that: somebody may know of it.
-  if (k.recordAsked) return undefined;
+  // It was recorded, or may have been, and a cluster that was restored or a status that was wiped since have forgotten
+  // that: somebody may know of it.
+  if (k.named) return undefined;
   const id = madeId(k);
   if (status?.providerId !== undefined || incarnationOf(object) > 1 || isAdopted(object, id)) {
     return undefined;

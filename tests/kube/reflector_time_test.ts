@@ -107,9 +107,10 @@ Deno.test("Two minutes of health reset the back-off; less does not", async () =>
   life = 100_000;
   await clock.advance(300_000);
   assert((gaps(watches).at(-1) ?? 0) - life > 7_000, "100 s of health are not enough");
-  life = 121_000;
-  await clock.advance(600_000);
-  assert((gaps(watches).at(-1) ?? 0) - life <= 800, "back to the first step");
+  for (life of [121_000, 120_000]) {
+    await clock.advance(600_000);
+    assert((gaps(watches).at(-1) ?? 0) - life <= 800, "back to the first step");
+  }
   await r.stop();
 });
 

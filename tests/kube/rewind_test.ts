@@ -102,6 +102,63 @@ Deno.test("W8: a list that is older than one's own write undoes nothing: a read 
     await again.stop();
   }));
 
+for (const restored of [true, false]) {
+  Deno.test(
+    `W8: a list that shows what was released as it was held is asked about: ${
+      restored ? "a restored cluster has it again" : "it is gone, and the list was old"
+    } (seeds 5246, 7092, 7661)`,
+    () =>
+      withApi(async (api, cluster) => {
+        const a = await api.put("a");
+        let released = false;
+        const r = startReflector(cluster, { held: () => a, released: () => released });
+        await eventually("the watch", () => api.open.length === 1);
+        released = true;
+        if (!restored) {
+          api.objects.clear();
+          api.lagging = { objects: [a], version: 101 };
+        }
+        await expire(api);
+        await eventually("the word", () => r.told.all.length === 2);
+        assertEquals(r.told.all[1], restored ? "+a@101 not 101" : "-a@uid-a");
+        await r.stop();
+      }),
+  );
+}
+
+Deno.test("W8: a resource that its handler was done with, and that a list shows again as it was, is told again", () =>
+  withApi(async (api, cluster) => {
+    await api.put("a");
+    await api.put("b");
+    let done = false;
+    const r = startReflector(cluster, {
+      held: (uid) => done && uid === "uid-a" ? undefined : api.objects.get(uid.slice("uid-".length)),
+    });
+    await eventually("the watch", () => api.open.length === 1);
+    done = true;
+    await expire(api);
+    await eventually("the watch again", () => api.watches.length === 2 && api.open.length === 1);
+    assertEquals(r.told.all, ["+a@101", "+b@102", "+a@101"]);
+    await r.stop();
+  }));
+
+Deno.test("W7, W8: a resource that a restore brings back ends the namesake that was made after it", () =>
+  withApi(async (api, cluster) => {
+    const old = await api.put("a", "uid-old");
+    const latest = { ...old, metadata: { ...old.metadata, resourceVersion: "150" } };
+    api.objects.clear();
+    await api.put("a", "uid-new");
+    const r = startReflector(cluster, { held: (uid) => uid === "uid-old" ? latest : undefined });
+    await eventually("the watch", () => api.open.length === 1);
+    api.objects.set("a", old);
+    api.version = 1_000_104;
+    await expire(api);
+    await eventually("the watch again", () => api.watches.length === 2 && api.open.length === 1);
+    assertEquals(r.told.all, ["+a@102", "-a@uid-new", "+a@101 not 150"]);
+    assertEquals([...r.reflector.keys()], ["uid-old"]);
+    await r.stop();
+  }));
+
 Deno.test("W8: a watch that always resumes is checked by a list once in a while", () =>
   withApi(async (api, cluster) => {
     await api.put("a");

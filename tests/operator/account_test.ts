@@ -174,3 +174,24 @@ Deno.test("S6, A2: of two accounts whose copies carry one UID the recorded datab
     assertEquals(world.get("orders")?.status?.providerId, id);
     assertEquals(world.condition("orders", "Ready"), "True/Available");
   }));
+
+Deno.test("S4, A2: at whatever moment of a deletion the credentials change, a second database with its UID does not stay behind (found by simulation, seed 43397)", async () => {
+  for (let at = 0; at < 12_000; at += 50) {
+    await inWorld({ latencyMs: 1_000, jitter: 0.5 }, async (world) => {
+      world.start();
+      await inStep(world);
+      const { id, tags } = databaseOf(world, "orders");
+      world.cloud.insert({ tags: { ...tags } });
+      world.cloud.remove(id);
+      world.cluster.delete("default", "orders");
+      await world.run(at);
+      world.cloud.configure({ account: "another" });
+      await world.run(PERIOD);
+      const gone = world.get("orders") === undefined;
+      assertEquals(gone && world.cloud.databases().length > 0, false, `changed after ${at} ms`);
+      world.cloud.configure({ account: "simulated" });
+      await world.until("orders is gone", () => world.get("orders") === undefined, 2 * PERIOD);
+      assertEquals(world.cloud.databases(), [], `changed after ${at} ms`);
+    });
+  }
+});

@@ -40,6 +40,7 @@ Deno.test("A2: an account that does not answer keeps its last word, says why, ba
     assert(bench.infos.length - before <= 21, `${bench.infos.length - before} in five minutes`);
     assertEquals(bench.account.infoAt, at, "a failed look confirms nothing");
     assertEquals(bench.lines.filter((l) => /does not answer/.test(l)).length, 1);
+    assertEquals(bench.fields.at(-1), { provider: "test", error: "Forbidden" }, "the log says who and why");
   }));
 
 Deno.test("an account that never answered is told once for each new reason", () =>

@@ -44,7 +44,7 @@ for (const { words, settings } of CLOUDS) {
           await world.run(30);
           world.start();
           await assertOneLife(world, what);
-          assertWithin(world, { writes: 14, calls: 90, mutations: 5 }, what);
+          assertWithin(world, { writes: 14, calls: 95, mutations: 5 }, what);
         });
       }
     }

@@ -4,25 +4,16 @@
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { ANNOTATION, TAG } from "../../src/api/constants.ts";
-import type { ExternalDatabase } from "../../src/api/schema.ts";
-import { noMetrics } from "../../src/core/metrics.ts";
-import { seededRandom } from "../../src/core/random.ts";
-import { type JsonPatchOperation, KubeError } from "../../src/kube/port.ts";
-import { CrdWord } from "../../src/operator/crd_word.ts";
 import { adopt } from "../../src/operator/effects/adopt.ts";
 import { create } from "../../src/operator/effects/create.ts";
-import type { EffectEnv, EffectFunction } from "../../src/operator/effects/env.ts";
+import type { EffectFunction } from "../../src/operator/effects/env.ts";
 import { modify } from "../../src/operator/effects/modify.ts";
 import { discard, remove } from "../../src/operator/effects/remove.ts";
 import { retain } from "../../src/operator/effects/retain.ts";
 import { reincarnate } from "../../src/operator/effects/writes.ts";
 import { ProviderError } from "../../src/providers/port.ts";
-import type { EffectInput, World } from "../../src/statechart/context.ts";
-import type { Decision } from "../../src/statechart/decision.ts";
-import type { ExternalState, Knowledge } from "../../src/statechart/knowledge.ts";
+import type { Knowledge } from "../../src/statechart/knowledge.ts";
 import { StepError } from "../../src/statechart/step_error.ts";
-import type { View } from "../../src/statechart/view.ts";
-import { ManualClock } from "../support/manual_clock.ts";
 import {
   absent,
   cr,
@@ -34,87 +25,8 @@ import {
   NOW,
   seen,
   tags,
-  view,
 } from "../statechart/support.ts";
-
-/** What the world answers while the effect runs. */
-interface Answers {
-  /** The quorum read of the CR; what is known, if absent. */
-  readonly read?: ExternalDatabase;
-  /** The read by id; the database in step, if absent. */
-  readonly database?: ExternalState | "absent";
-  /** What the second read by id shows, where it differs from the first. */
-  readonly then?: ExternalState;
-  readonly found?: readonly ExternalState[];
-  readonly refusal?: ProviderError;
-  /** What a lookup fails with. */
-  readonly unlooked?: ProviderError;
-  /** What a mutation is answered with, where it is not refused. */
-  readonly answer?: ExternalState;
-  /** How long a mutation waits once it is sent, in milliseconds. */
-  readonly slowMs?: number;
-  readonly crd?: "established" | "terminating" | "unreadable";
-  readonly view?: Partial<View>;
-  /** What the actor has learned by the time the mutation is sent. */
-  readonly latest?: Knowledge;
-}
-
-/** Runs an effect; what it sent, and what it learned. */
-async function run(effect: EffectFunction, knowledge: Knowledge, answers: Answers = {}) {
-  const sent: string[] = [];
-  const patches: (readonly JsonPatchOperation[])[] = [];
-  const { read = knowledge.object, database = db(), found = [], crd = "established" } = answers;
-  let reads = 0;
-  const answer = <T>(value: T) => Promise.resolve({ value, sentAt: NOW, answeredAt: NOW });
-  const clock = new ManualClock();
-  const mutation = (verb: string) => async (...args: readonly unknown[]) => {
-    (args.at(-1) as () => void)();
-    sent.push(verb);
-    await clock.advance(answers.slowMs ?? 0);
-    return await (answers.refusal === undefined
-      ? answer(answers.answer ?? db())
-      : Promise.reject(answers.refusal));
-  };
-  const crdState = () =>
-    crd === "unreadable" ? Promise.reject(new KubeError("network", "no answer")) : Promise.resolve(crd);
-  const env = {
-    crd: new CrdWord({ crdState }, clock),
-    cluster: {
-      get: () => Promise.resolve(read),
-      patchStatus: (_: unknown, operations: readonly JsonPatchOperation[]) => {
-        patches.push(operations);
-        return Promise.resolve(read);
-      },
-    },
-    gateway: {
-      get: () => {
-        const shown = reads++ === 0 ? database : answers.then ?? database;
-        return shown === "absent" ? Promise.reject(new ProviderError("absent", "gone")) : answer(shown);
-      },
-      lookup: () => answers.unlooked === undefined ? answer(found) : Promise.reject(answers.unlooked),
-      create: mutation("create"),
-      modify: mutation("modify"),
-      delete: mutation("delete"),
-    },
-    recorder: { record: () => {} },
-    clock,
-    log: { log: () => {} },
-    metrics: noMetrics,
-    clusterId: () => "cluster-1",
-    view: () => view(answers.view),
-    requestRound: () => {},
-    requestAccount: () => {},
-    noteAbsent: () => {},
-    notePresent: () => {},
-  } as unknown as EffectEnv;
-  const verdict = { status: "False", reason: "Creating", message: "" } as const;
-  const decision = { state: "Creating", step: "create", ready: verdict, synced: verdict } as Decision;
-  const latest = () => answers.latest ?? knowledge;
-  const world = { view: () => view(answers.view), random: seededRandom(1) };
-  const input: EffectInput & { readonly world: World } = { knowledge, decision, latest, world };
-  const learned = await effect(env, input, new AbortController().signal);
-  return { sent, patches, learned };
-}
+import { type Answers, run } from "./effect_rig.ts";
 
 const newer = (change: CrChange = {}) => cr({ ...change, meta: { resourceVersion: "101", ...change.meta } });
 const dying = { meta: { deletionTimestamp: "2026-01-01T00:00:00Z" } };

@@ -80,6 +80,53 @@ Deno.test("S2: one whose id may have been recorded by a write that was not answe
     assertEquals([process.operator.orphans.orphans.length, process.operator.supervisor.size], [1, 0]);
   }));
 
+Deno.test("C6: a record that was refused, and read again in vain, has named nothing: the database goes (seed 33154)", () =>
+  inWorld({ latencyMs: 40, readLagMs: 0 }, async (world) => {
+    let reads = 0;
+    world.cluster.fault = ({ verb, phase }) => {
+      if (phase !== "before") return;
+      if (verb === "patchStatus" && reads === 0) {
+        world.cluster.vanish("default", "orders");
+        world.cluster.create("default", "orders"); // a namesake: the test of the UID refuses the patch
+      }
+      if (verb === "get" && reads++ === 0) throw new KubeError("network", "the connection was reset");
+    };
+    world.cluster.latencyMs = 10;
+    const process = world.start({ pollIntervalMs: 30_000 });
+    await world.run(1_000);
+    const first = world.cluster.create("default", "orders").metadata.uid;
+    await world.run(180_000);
+    assert(reads > 0, "it was not read again");
+    const made = world.cloud.ledger.createEffects().filter((e) => e.uid === first).map((e) => e.id);
+    assertEquals(made.length, 1);
+    assertEquals(world.cloud.databases().filter((d) => made.includes(d.id)), []);
+    assertEquals([process.operator.orphans.orphans, errors(world)], [[], []]);
+  }));
+
+for (const ms of [0, 15, 2_000]) {
+  Deno.test(`S2: one whose id was recorded is reported and not deleted, though its status was wiped ${ms} ms later (seed 22118)`, () =>
+    inWorld({ latencyMs: 40, readLagMs: 0, provisionMs: 60_000 }, async (world) => {
+      world.cluster.latencyMs = 10;
+      const process = world.start({ pollIntervalMs: 30_000 });
+      await world.run(1_000);
+      world.cluster.create("default", "orders");
+      const recorded = () => world.get("orders")?.status?.providerId !== undefined;
+      await world.until("the record", recorded, 5_000, 1);
+      await world.run(ms);
+      world.cluster.fault = ({ verb, phase }) => {
+        if (verb === "patchStatus" && phase === "before") {
+          throw new KubeError("throttled", "too many requests");
+        }
+      };
+      world.cluster.setStatus("default", "orders", {});
+      await world.run(1_000);
+      world.cluster.vanish("default", "orders");
+      await world.run(180_000);
+      assertEquals(world.cloud.ledger.effects({ kind: "delete" }), []);
+      assertEquals([process.operator.orphans.orphans.length, process.operator.supervisor.size], [1, 0]);
+    }));
+}
+
 Deno.test("S2: one that is being provisioned is deleted once the cloud takes a delete, over refusals and outages", async () => {
   await inWorld({ latencyMs: 40, readLagMs: 0, provisionMs: 60_000 }, async (world) => {
     const { process } = await vanishAfter(world, 30);

@@ -4,7 +4,7 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { FINALIZER } from "../../src/api/constants.ts";
+import { FINALIZER, TAG } from "../../src/api/constants.ts";
 import { REFUSALS } from "../../src/providers/simulated/faults.ts";
 import { inWorld } from "../support/world.ts";
 import { assertQuiet, databaseOf, inStep, PERIOD } from "../support/fleet.ts";
@@ -64,6 +64,35 @@ Deno.test("A4: a status wiped after a second incarnation finds that one again", 
     assertEquals(world.cloud.ledger.createEffects().length, 2);
     world.assertSafe();
   }));
+
+for (const asleep of [false, true]) {
+  Deno.test(
+    `S3: a wiped status does not bring back a database that another resource adopted since it was last seen${
+      asleep ? ", by an actor that slept" : ""
+    } (seed 31161)`,
+    () =>
+      inWorld({}, async (world) => {
+        world.start({ pollIntervalMs: 60 * PERIOD, hibernateAfterMs: asleep ? 10_000 : 3_600_000 });
+        await inStep(world);
+        const { id, tags } = databaseOf(world, "orders");
+        await world.run(60_000);
+        const { [TAG.uid]: _, ...others } = tags;
+        world.cloud.edit(id, { tags: others });
+        world.cluster.create("default", "heir", { providerId: id, driftPolicy: "Report" });
+        await world.available("heir");
+        const named: (string | undefined)[] = [];
+        world.cluster.writes.length = 0;
+        world.cluster.setStatus("default", "orders", {});
+        await world.available("orders");
+        for (const { object } of world.cluster.writes) {
+          if (object.metadata.name === "orders") named.push(object.status?.providerId);
+        }
+        assertEquals(named.includes(id), false, `it named ${named}`);
+        assertEquals(world.get("heir")?.status?.providerId, id);
+        assertEquals(world.cloud.ledger.createEffects().length, 2);
+      }),
+  );
+}
 
 Deno.test("A4: a status that names a stranger's database harms nobody, and is healed by what carries the UID", () =>
   inWorld({}, async (world) => {

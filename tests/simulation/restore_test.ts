@@ -7,6 +7,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { TAG } from "../../src/api/constants.ts";
 import { Operator } from "../../src/operator/operator.ts";
+import { KIND_CLUSTER } from "../../src/simulation/kube_port.ts";
 import { each, MINUTE, play, SECOND, type Stage } from "./behaviours/support.ts";
 
 const BUMPS: Readonly<Record<string, number>> = {
@@ -65,6 +66,26 @@ each(
       assertEquals(stage.get("a").metadata.finalizers ?? [], []);
       await stage.until("recorded", () => stage.find("a")?.status?.providerId === id, 12 * MINUTE);
       assertEquals(stage.effects("create").length, 1);
+    }),
+);
+
+each(
+  BUMPS,
+  (words) =>
+    `A restored cluster (${words}) that has a released resource again before the watch told that it went: it is released anew (seeds 5246, 7092, 7661)`,
+  (bump) =>
+    play({
+      minutes: 60,
+      plan: { cloud: { deleteMs: 2 * MINUTE }, kube: { ...KIND_CLUSTER, watchLagMs: 30 * SECOND } },
+    }, async (stage) => {
+      stage.create("a");
+      await stage.available("a");
+      stage.remove("a");
+      await stage.gone("a", 5 * MINUTE);
+      restore(stage, SECOND, bump);
+      assert(stage.find("a")?.metadata.finalizers !== undefined, "it is not there again");
+      await stage.gone("a", 40 * MINUTE);
+      assertEquals(stage.world.cloud.databases(), []);
     }),
 );
 

@@ -5,6 +5,7 @@
  */
 import { assertEquals } from "@std/assert";
 import { TAG } from "../../src/api/constants.ts";
+import type { LogFields } from "../../src/core/log.ts";
 import { noMetrics } from "../../src/core/metrics.ts";
 import { seededRandom } from "../../src/core/random.ts";
 import { AccountWatch } from "../../src/operator/account.ts";
@@ -47,6 +48,8 @@ export class Bench {
   readonly rounds: Round[] = [];
   readonly unreadable: ProviderError[] = [];
   readonly lines: string[] = [];
+  /** The fields of each line. */
+  readonly fields: LogFields[] = [];
   changes = 0;
   hurried = false;
   page: (options: ListOptions) => DatabasePage | Promise<DatabasePage> = () => ({ items: [] });
@@ -65,7 +68,12 @@ export class Bench {
   constructor(readonly part: "observer" | "account") {
     const { clock } = this;
     const random = seededRandom(1);
-    const log = { log: (_: string, message: string) => void this.lines.push(message) };
+    const log = {
+      log: (_: string, message: string, fields: LogFields = {}) => {
+        this.lines.push(message);
+        this.fields.push(fields);
+      },
+    };
     const none = () => Promise.reject(new Error("not of this test"));
     const provider: DatabaseProvider = {
       name: "test",

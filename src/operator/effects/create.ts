@@ -13,6 +13,7 @@ import { notAllowed } from "../../statechart/class_view.ts";
 import type { Decision } from "../../statechart/decision.ts";
 import { quote } from "../../statechart/drift.ts";
 import {
+  belongsToOther,
   isAccountConfirmed,
   isCreatedElsewhere,
   isProvenNew,
@@ -20,7 +21,12 @@ import {
   settledAt,
   specOf,
 } from "../../statechart/facts.ts";
-import { hasFinalizer, type Knowledge, type Learned } from "../../statechart/knowledge.ts";
+import {
+  type ExternalState,
+  hasFinalizer,
+  type Knowledge,
+  type Learned,
+} from "../../statechart/knowledge.ts";
 import { learn } from "../../statechart/learn.ts";
 import { statusOf } from "../../statechart/status.ts";
 import { isRotationDue, isSecretAsked, secretName } from "../../statechart/binding.ts";
@@ -80,6 +86,7 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
         }
       },
     );
+    if (belongsToOther(knowledge, answer.value)) throw takenSince(answer.value);
     return {
       object: await slow.end(),
       observation: present(answer),
@@ -139,6 +146,20 @@ function isFirst({ bornHere, unknownSince }: Knowledge): boolean {
 function withNewer(known: Knowledge, other: ExternalDatabase | undefined): Knowledge {
   const object = newerOf(known.object, other);
   return object === known.object ? known : { ...known, object };
+}
+
+/**
+ * The token still names what an earlier create made, but that has another owner since: it is used up (rule 4), and only
+ * a new incarnation brings another.
+ */
+function takenSince({ id }: ExternalState): ProviderError {
+  return new ProviderError(
+    "exists",
+    `Creating the database: the client token names the database ${
+      quote(id)
+    }, which belongs to another resource`,
+    { code: "TokenUsed" },
+  );
 }
 
 /** How a failed create ended: what is not a definite refusal may have taken effect. */

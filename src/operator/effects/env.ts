@@ -180,7 +180,10 @@ export async function patching(
     if (!(error instanceof KubeError)) throw stepError(error);
     if (error.kind === "notFound") return { gone: true };
     if (error.kind !== "conflict" && error.kind !== "invalid") throw stepError(error);
-    const object = await readObject(env, known, signal);
+    const object = await readObject(env, known, signal).catch((failed: unknown) => {
+      // The read failed; the patch had its answer, and nothing of it has landed.
+      throw failed instanceof StepError ? failed.of(error.kind) : failed;
+    });
     if (object === undefined) return { gone: true };
     throw new StepError("conflict", error.message, { learned: { object }, cause: error });
   }

@@ -50,7 +50,9 @@ export const confirm: EffectFunction = async (env, input, signal) => {
   }
   absent(env, input.knowledge);
   await accountBefore(env, knowledge, signal);
-  return { observation, lookup: await lookUp(env, knowledge.object.metadata.uid, lane, signal) };
+  const found = await lookUp(env, knowledge.object.metadata.uid, lane, signal);
+  if (knowledge.account !== undefined) env.requestAccount(); // what it did not find, too, is that account's word
+  return { observation, lookup: found };
 };
 
 /**

@@ -15,7 +15,13 @@ import { type JsonPatchOperation, UNANSWERED } from "../../kube/port.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
 import { DeadlineError, withDeadline } from "../../core/wait.ts";
 import { quote } from "../../statechart/drift.ts";
-import { incarnationOf, isAdopted, isRemovalAsked, MAX_INT32 } from "../../statechart/facts.ts";
+import {
+  belongsToOther,
+  incarnationOf,
+  isAdopted,
+  isRemovalAsked,
+  MAX_INT32,
+} from "../../statechart/facts.ts";
 import {
   type ExternalState,
   hasFinalizer,
@@ -72,11 +78,13 @@ function isYoung(env: EffectEnv, { metadata }: ExternalDatabase): boolean {
 
 /** Records a database's id, with all else that is known, in one write (rule 6). */
 export const record: EffectFunction = async (env, { decision, latest }, signal) => {
-  const { database } = decision;
-  if (database === undefined) throw new StepError("bug", "There is no database to record");
-  const account = await accountOf(env, latest(), database, signal);
-  const back = await standsStill(env, latest(), database, signal);
+  if (decision.database === undefined) throw new StepError("bug", "There is no database to record");
+  const account = await accountOf(env, latest(), decision.database, signal);
+  const back = await standsStill(env, latest(), decision.database, signal);
   if (back !== undefined) return { observation: back };
+  const anew = await seenAnew(env, latest(), decision.database, signal);
+  const database = anew?.database ?? decision.database;
+  if (anew !== undefined && belongsToOther(latest(), database)) return { observation: anew };
   const k = latest();
   const view = env.view(k.object.metadata.uid);
   const provider = view.provider && { ...view.provider, account };
@@ -106,7 +114,7 @@ export const record: EffectFunction = async (env, { decision, latest }, signal) 
     account,
     // A lookup's word is an observation too; what was read or answered later stays.
     observation: k.observation?.kind === "present" && k.observation.database.id === database.id
-      ? undefined
+      ? anew
       : { kind: "present", database, sentAt: k.lookup?.sentAt ?? env.clock.monotonic() },
     duplicates: othersThan(database, k.lookup?.found ?? [], k.object.metadata.uid),
   };
@@ -128,6 +136,24 @@ async function standsStill(
   const own = seen.kind === "present" && seen.database.tags[TAG.uid] === object.metadata.uid;
   return own && seen.database.state !== "Deleting" ? seen : undefined;
 }
+
+/**
+ * What a read shows of a database that was last seen before the status ceased to name it: another resource may have
+ * adopted it since (S3). One that is not there is recorded as it was, and then missed as any other.
+ */
+async function seenAnew(
+  env: EffectEnv,
+  { observation, unnamedAt }: Knowledge,
+  { id }: ExternalState,
+  signal: AbortSignal,
+): Promise<Present | undefined> {
+  const known = observation?.kind === "present" && observation.database.id === id ? observation : undefined;
+  if (known === undefined || unnamedAt === undefined || known.sentAt >= unnamedAt) return undefined;
+  const seen = await readById(env, id, "create", signal);
+  return seen.kind === "present" ? seen : undefined;
+}
+
+type Present = Observation & { readonly kind: "present" };
 
 /**
  * How long the account is waited for before an id is recorded, in milliseconds: one that is throttled may be paused for

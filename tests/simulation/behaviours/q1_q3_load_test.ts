@@ -108,7 +108,7 @@ for (const state of STATES) {
   Deno.test(`Q3: a restart with ${count} resources (${state}), API server and cloud at 50 a second: bounded, no burst, edits made meanwhile first`, () =>
     play({
       minutes: 5,
-      plan: { pollMs: 5 * MINUTE, cloud: { ratePerSecond: 60, burst: 60 } },
+      plan: { pollMs: 5 * MINUTE, kube: { ratePerSecond: 50 }, cloud: { ratePerSecond: 60, burst: 60 } },
       deps: { ratePerSecond: 50 },
     }, async (stage) => {
       inherit(stage, count, state);

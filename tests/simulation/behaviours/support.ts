@@ -31,7 +31,7 @@ export interface Scene {
   /** Length of the script, in virtual minutes; then all faults end and the world must settle. @default 10 */
   readonly minutes?: number | undefined;
   /** Differences from {@linkcode BASE}; `cloud` and `kube` are merged. */
-  readonly plan?: Partial<Plan> | undefined;
+  readonly plan?: Omit<Partial<Plan>, "kube"> & { readonly kube?: Partial<Plan["kube"]> } | undefined;
   readonly deps?: Partial<OperatorDeps> | undefined;
   /** Stands between the operator and its provider. */
   readonly wrap?: ((provider: DatabaseProvider, stage: () => Stage) => DatabaseProvider) | undefined;
