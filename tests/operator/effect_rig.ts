@@ -139,7 +139,7 @@ export class EffectRig {
         },
         create: mutation("create"),
         modify: mutation("modify"),
-        delete: mutation("delete"),
+        delete: (...args: readonly unknown[]) => mutation("delete")(...args.slice(0, 4)), // before the final snapshot
       },
       recorder: { record: (event: EventRecord) => void this.events.push(event) },
       clock,
