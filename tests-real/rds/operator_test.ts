@@ -84,7 +84,7 @@ class Stage {
       ],
       // Those of the image: the SDK needs no more.
       [
-        "--allow-env=EDB_*,KUBERNETES_SERVICE_HOST,KUBERNETES_SERVICE_PORT,KUBECONFIG,POD_NAME,POD_NAMESPACE",
+        "--allow-env=EDB_*,AWS_*,KUBERNETES_SERVICE_HOST,KUBERNETES_SERVICE_PORT,KUBECONFIG,POD_NAME,POD_NAMESPACE",
         "--ignore-env",
         `--allow-read=${this.dir}`,
         "--allow-net=127.0.0.1",
