@@ -16,7 +16,7 @@ import { loadClusterConfig } from "../kube/config.ts";
 import { createApiHandler, serveHandler } from "../providers/served/http.ts";
 import { openDemoCloud } from "./demo_cloud.ts";
 import { openDemoDirectory } from "./demo_directory.ts";
-import { introduction, table } from "./demo_text.ts";
+import { introduction, login, table } from "./demo_text.ts";
 import { fleetRows } from "./fleet_rows.ts";
 import { type HostEnvironment, hostOperator } from "./host.ts";
 import { listening } from "./listening.ts";
@@ -81,6 +81,7 @@ export async function runDemo(options: DemoOptions, environment: DemoEnvironment
         await post(served.api, SAMPLES_PATH, sample);
       }
       await say(await readyTable(operator, options.samples, clock, running));
+      if (kind === "local" && options.samples > 0) await say(login("orders"));
     };
     let telling: Promise<void> = Promise.resolve();
     let failure: unknown;

@@ -53,6 +53,19 @@ Ctrl-C ends it all and removes .demo.
 `;
 }
 
+/** How to log in to a database by its connection Secret. */
+export function login(name: string): string {
+  return `
+Log in to one, with what its Secret says:
+
+  psql "$(kubectl get secret ${name}-connection -o jsonpath='{.data.uri}' | base64 -d)" -c 'SELECT version()'
+
+or without psql and kubectl:
+
+  npx --yes deno@2.9.6 task psql ${name} 'SELECT version()'
+`;
+}
+
 /** `rows` as kubectl would print them, under a heading. */
 export function table(rows: readonly FleetRow[], heading: string): string {
   const sorted = [...rows].sort((a, b) => a.name < b.name ? -1 : a.name > b.name ? 1 : 0);

@@ -12,6 +12,8 @@ import { InvalidArgumentError, Option } from "commander";
 export interface Flag {
   /** Long name in kebab case, without dashes: `poll-interval`. Its variable is `EDB_POLL_INTERVAL`. */
   readonly name: string;
+  /** One letter that stands for it too. */
+  readonly short?: string;
   /** What stands for the value in `--help`, such as `duration`; absent: the flag is a switch that takes true or false. */
   readonly value?: string;
   /** One line for `--help`. */
@@ -50,7 +52,10 @@ export function readFlags(command: Command, flags: readonly Flag[]): FlagValues 
 
 function toOptions(flag: Flag): Option[] {
   if (flag.value === undefined) return switchOptions(flag);
-  const option = new Option(`--${flag.name} <${flag.value}>`, flag.description).env(envName(flag.name));
+  const short = flag.short === undefined ? "" : `-${flag.short}, `;
+  const option = new Option(`${short}--${flag.name} <${flag.value}>`, flag.description).env(
+    envName(flag.name),
+  );
   const parseOne = checked(flag);
   if (flag.choices) option.choices([...flag.choices]);
   if (flag.repeatable) {

@@ -1,5 +1,5 @@
 /**
- * The command line: `start`, `demo`, `cloud` and `statechart`, parsed to typed options or to a text and an exit code.
+ * The command line: `start`, `demo`, `cloud`, `plan` and `statechart`, parsed to typed options or to a text and an exit code.
  *
  * Nothing here prints, exits or loads a command: `main.ts` does that with the {@linkcode Invocation} it gets.
  *
@@ -11,6 +11,7 @@ import type { CloudOptions } from "./cloud.ts";
 import type { Flag, FlagValues } from "./flag.ts";
 import { addFlags, readFlags } from "./flag.ts";
 import type { DemoOptions, StartOptions, StatechartOptions } from "./options.ts";
+import { PLAN_FLAGS, type PlanOptions, toPlanOptions } from "./plan_options.ts";
 import {
   DEMO_FLAGS,
   START_FLAGS,
@@ -28,6 +29,7 @@ export type Invocation =
   | { readonly command: "start"; readonly options: StartOptions }
   | { readonly command: "demo"; readonly options: DemoOptions }
   | { readonly command: "cloud"; readonly options: CloudOptions }
+  | { readonly command: "plan"; readonly options: PlanOptions }
   | { readonly command: "statechart"; readonly options: StatechartOptions }
   /** `--help` and `--version`: `text` belongs on stdout, exit 0. */
   | { readonly command: "help"; readonly text: string }
@@ -104,6 +106,10 @@ export async function parseCommandLine(
     if (!cloud) throw new Error("Give the flags after the command: cloud --flag value");
     return { command: "cloud", options: cloud.toCloudOptions(values) };
   });
+  define("plan", "say what the operator would do now, without doing it", PLAN_FLAGS, (values) => ({
+    command: "plan",
+    options: toPlanOptions(values),
+  }));
   define("statechart", "print the statechart that the operator runs", STATECHART_FLAGS, (values) => ({
     command: "statechart",
     options: toStatechartOptions(values),

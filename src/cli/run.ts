@@ -16,17 +16,19 @@ import { untilSignal } from "./signals.ts";
 /** Exit code of a command that failed. */
 export const EXIT_FAILED = 1;
 
-/** Runs what `args` ask for and resolves with the exit code: 0, 1 (failed) or 2 (wrong command line). */
+/**
+ * Runs what `args` ask for and resolves with the exit code: 0, 1 (failed) or 2 (wrong command line). Of `plan`, 2 means
+ * that something would be done, and a wrong command line is a failure.
+ */
 export async function run(args: readonly string[]): Promise<number> {
   try {
     const inPod = Deno.env.get("KUBERNETES_SERVICE_HOST") !== undefined;
     const invocation = await parseCommandLine(args, { inPod, version: project.version });
     if (invocation.command === "usage") {
       await print(Deno.stderr, invocation.text);
-      return EXIT_USAGE;
+      return args[0] === "plan" ? EXIT_FAILED : EXIT_USAGE;
     }
-    await dispatch(invocation);
-    return 0;
+    return await dispatch(invocation) ?? 0;
   } catch (error) {
     await print(Deno.stderr, `error: ${describeFailure(error)}\n`);
     return EXIT_FAILED;
@@ -34,10 +36,20 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 /** Commands are imported when they run: `statechart` does not pay for the Kubernetes client. */
-async function dispatch(invocation: Exclude<Invocation, { command: "usage" }>): Promise<void> {
+async function dispatch(invocation: Exclude<Invocation, { command: "usage" }>): Promise<number | void> {
   switch (invocation.command) {
     case "help":
       return await print(Deno.stdout, invocation.text);
+    case "plan": {
+      const { runPlan } = await import("./plan.ts");
+      const say = (text: string) => print(Deno.stdout, text);
+      const terminal = Deno.stdout.isTerminal() && !Deno.env.get("NO_COLOR");
+      let code: number | undefined;
+      await untilSignal(AMBIENT.clock, async (signal) => {
+        code = await runPlan(invocation.options, { ...AMBIENT, signal, say, terminal });
+      });
+      return code ?? EXIT_FAILED;
+    }
     case "statechart": {
       const { drawStatechart } = await import("./statechart.ts");
       return await print(Deno.stdout, await drawStatechart(invocation.options));

@@ -37,7 +37,12 @@ export async function runStart(options: StartOptions, environment: HostEnvironme
   }
   if (options.provider === "aws-rds") {
     const { readRdsParameters } = await import("../providers/aws-rds/parameters_file.ts");
-    await readRdsParameters(options);
+    const { region } = await readRdsParameters(options);
+    if (!region && !Deno.env.get("AWS_REGION") && !Deno.env.get("AWS_DEFAULT_REGION")) {
+      throw new Error(
+        "--provider aws-rds needs a region: set --aws-region (or EDB_AWS_REGION, or AWS_REGION)",
+      );
+    }
     if (options.awsCredentialsFile !== undefined) {
       await Deno.stat(options.awsCredentialsFile).catch((cause: unknown) => {
         throw new Error("The file of --aws-credentials-file cannot be used", { cause });

@@ -65,6 +65,7 @@ export class ClassSite {
   #running: { readonly abort: AbortController; readonly done: Promise<unknown> } | undefined;
   /** The operator's own end; sites run only between {@linkcode begin} and that. */
   #signal: AbortSignal | undefined;
+  #rotatedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ClassSiteOptions) {
     this.#o = options;
@@ -82,6 +83,11 @@ export class ClassSite {
     if (this.#object === undefined) return `the ExternalDatabaseClass "${this.name}" is not there`;
     if (this.#refused === undefined) return undefined;
     return `the ExternalDatabaseClass "${this.name}" cannot be used: ${this.#refused}`;
+  }
+
+  /** When its credentials changed last, monotonic milliseconds. */
+  get credentialsAt(): number {
+    return this.#rotatedAt;
   }
 
   /** Nothing runs for it. */
@@ -159,7 +165,7 @@ export class ClassSite {
       this.#stop();
     } catch (error) {
       this.#refused = error instanceof Error ? error.message : String(error);
-      log.log("warn", "A class cannot be used", { class: this.name, error: this.#refused });
+      log.log("warn", "A class cannot be used", { databaseClass: this.name, error: this.#refused });
     }
   }
 
@@ -171,7 +177,7 @@ export class ClassSite {
       await provider.close?.();
     } catch (error) {
       log.log("warn", "Failed to close a provider that was replaced", {
-        class: this.name,
+        databaseClass: this.name,
         error: error instanceof Error ? error.message : String(error),
       });
     }
@@ -242,12 +248,12 @@ export class ClassSite {
   #rotated(watch: SecretWatch): void {
     if (watch !== this.#secret) return;
     this.#o.log.log("info", "The credentials of a class were read", {
-      class: this.name,
+      databaseClass: this.name,
       secret: `${watch.key.namespace}/${watch.key.name}`,
       there: watch.data !== undefined,
     });
-    if (this.site.account.error !== undefined) this.#stop(); // a back-off must not keep good ones waiting
-    else this.site.account.requestRefresh();
+    this.#rotatedAt = this.#o.clock.monotonic();
+    this.#stop(); // no back-off is to keep good ones waiting
     this.#update();
     this.#o.onChange();
   }

@@ -61,8 +61,8 @@ export interface DirectoryOptions {
 const REPORT_MS = 5_000;
 /** Shortest, in milliseconds. */
 const REPORT_DISTANCE_MS = 500;
-/** Wait after a status was not taken, in milliseconds. */
-const REFUSED_MS = 30_000;
+/** Wait for what was written to show, or to be tried again, in milliseconds. */
+const WRITTEN_MS = 30_000;
 /** Refusals in a row, over some 15 s, after which an operator without the right to list classes serves none. */
 const FORBIDDEN_FAILURES = 5;
 /** Time between two looks for a CRD that is not installed, in milliseconds. */
@@ -75,8 +75,8 @@ export class ClassDirectory {
   readonly #sites = new Map<string, ClassSite>();
   readonly #reflector: Reflector<ExternalDatabaseClass> | undefined;
   readonly #summons: Summons;
-  /** When a status that was refused may be tried again, monotonic milliseconds, by class. */
-  readonly #refusedUntil = new Map<string, number>();
+  /** Until when a status that was written waits for the watch to show it, or its refusal for another try, by class. */
+  readonly #writtenUntil = new Map<string, number>();
   #signal: AbortSignal | undefined;
   #heard = false;
   #problem: string | undefined;
@@ -129,7 +129,13 @@ export class ClassDirectory {
     }
     const known = this.#siteOf(name);
     const spec = known.object?.spec;
-    return { name, missing: known.missing, allowed: spec?.allowed, defaults: spec?.defaults };
+    return {
+      name,
+      missing: known.missing,
+      allowed: spec?.allowed,
+      defaults: spec?.defaults,
+      credentialsAt: known.credentialsAt,
+    };
   }
 
   /** The site that a resource's database is, or is to be, at. */
@@ -215,7 +221,7 @@ export class ClassDirectory {
 
   #take(name: string, object: ExternalDatabaseClass | undefined): void {
     this.#siteOf(name).take(object);
-    this.#refusedUntil.delete(name);
+    this.#writtenUntil.delete(name);
     if (this.#heard) this.#choose();
     this.#summons.request();
   }
@@ -240,7 +246,7 @@ export class ClassDirectory {
     if (names[0] === this.#default) return;
     this.#default = names[0];
     this.#o.log.log("info", "The default class", {
-      class: this.#default ?? "none: the operator's own flags",
+      databaseClass: this.#default ?? "none: the operator's own flags",
     });
     this.#everyone();
   }
@@ -274,23 +280,22 @@ export class ClassDirectory {
     const { classes, clock, log, fence } = this.#o;
     const { name } = object.metadata;
     const now = clock.monotonic();
-    if (now < (this.#refusedUntil.get(name) ?? now) || !this.#heard) return;
+    if (now < (this.#writtenUntil.get(name) ?? now) || !this.#heard) return;
     const isDefault = this.#defaults.includes(name);
     const newerDefault = isDefault && name !== this.#default ? this.#default : undefined;
     const time = new Date(Math.floor(clock.now() / 1_000) * 1_000).toISOString().replace(".000Z", "Z");
     const wanted = classStatusOf(object, known.facts({ isDefault, newerDefault }), time);
     const patch = classStatusPatch(object, wanted);
     if (patch === undefined) return;
+    this.#writtenUntil.set(name, now + WRITTEN_MS); // until the watch shows it
     try {
       fence();
       await classes?.port.patchStatus(name, patch, { signal });
-      this.#refusedUntil.set(name, now + REFUSED_MS); // until the watch shows it
     } catch (error) {
       if (signal.aborted) return;
-      this.#refusedUntil.set(name, now + REFUSED_MS);
       const gone = error instanceof KubeError && error.kind === "notFound";
       log.log(gone ? "debug" : "warn", "Failed to write the status of a class", {
-        class: name,
+        databaseClass: name,
         error: error instanceof Error ? error.message : String(error),
       });
     }

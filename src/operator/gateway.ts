@@ -46,6 +46,8 @@ export interface GatewayOptions {
   readonly fence: () => void;
   /** Throws while nothing may be changed at this provider, though it may be read. */
   readonly mayChange?: (() => void) | undefined;
+  /** Told when a call's credentials are refused. */
+  readonly onUnauthorised?: (() => void) | undefined;
   /** The account is throttled and stays so: a pause brought nothing but the next. Told of the error at each. */
   readonly onThrottled?: (error: ProviderError) => void;
 }
@@ -206,6 +208,7 @@ export class ProviderGateway {
         const known = classify(error, wanted !== false);
         if (known instanceof ProviderError) {
           outcome = known.errorClass;
+          if (known.errorClass === "unauthorised") this.#o.onUnauthorised?.();
           if (known.errorClass === "throttled") {
             const { retryAfterMs } = known;
             scheduler.pause(

@@ -113,6 +113,8 @@ export class ProviderSite {
       callTimeoutMs,
       fence: options.fence,
       mayChange: () => this.#mayChange(),
+      // A class says so in its own status.
+      onUnauthorised: options.name === "" ? undefined : () => this.account.requestRefresh(),
       // The list, whose failures are told else, waits behind all that is more urgent and may not be sent for long (L4).
       onThrottled: (error) => {
         fleet.onUnreadable(error, this, true);
@@ -234,5 +236,5 @@ export class ProviderSite {
 /** A log whose lines say which class they are about; the flags' site needs no name. */
 function named(log: Logger, name: string): Logger {
   if (name === "") return log;
-  return { log: (level, message, fields) => log.log(level, message, { class: name, ...fields }) };
+  return { log: (level, message, fields) => log.log(level, message, { databaseClass: name, ...fields }) };
 }

@@ -103,14 +103,18 @@ export function createHttpProvider(options: HttpProviderOptions): DatabaseProvid
     } catch (cause) {
       throw transportError(verb, signal, cause);
     }
-    const { status, text, retryAfter } = answer;
-    if (status >= 200 && status < 300 || status === 404 && verb === "info") return answer;
+    const { status, retryAfter } = answer;
+    const { secret } = sending;
+    // Before anything of it is cut: half a password would not be found. What is short may be a word of the answer.
+    const text = secret !== undefined && secret.length >= 12 ? concealed(answer.text, secret) : answer.text;
+    if (status >= 200 && status < 300 || status === 404 && verb === "info") return { status, text };
     if (status === 401) tokens.refused(token);
-    const { code, message } = parseError(text);
+    const { code: rawCode, message } = parseError(text);
+    const code = rawCode === undefined ? undefined : concealed(rawCode, secret);
     const told = message === undefined || token === undefined
       ? message
       : message.replaceAll(token, "[token]");
-    const shown = told === undefined ? undefined : concealed(told, sending.secret);
+    const shown = told === undefined ? undefined : concealed(told, secret);
     throw refusalError({ verb, status, code, message: shown, retryAfter, now: clock.now() });
   }
 

@@ -88,7 +88,8 @@ export function isPasswordPending(k: Knowledge): boolean {
 
 /** What the Secret lacks, for people; `undefined` when a client can log in by it, or was told so and nothing else is known. */
 export function lackOf(k: Knowledge, view: View, told: boolean): string | undefined {
-  if (k.secret === undefined && told) return undefined; // L4: a restart is no news
+  // L4: a restart is no news, until both the Secret and the provider were heard of.
+  if (told && (k.secret === undefined || view.provider === undefined)) return undefined;
   const name = secretName(k.object) ?? "";
   const secret = soundSecret(k);
   if (secret === undefined) return `The connection Secret "${name}" is about to be written`;

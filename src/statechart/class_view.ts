@@ -10,7 +10,7 @@ import type { ExternalDatabase } from "../api/schema.ts";
 import { type Decision, isEffect, type Verdict } from "./decision.ts";
 import { quote } from "./drift.ts";
 import { isObserveOnly, specOf } from "./facts.ts";
-import { hasFinalizer, isNew, isUnbegun, type Knowledge } from "./knowledge.ts";
+import { type Failure, hasFinalizer, isNew, isUnbegun, type Knowledge } from "./knowledge.ts";
 import { no, unknown } from "./verdicts.ts";
 import type { View } from "./view.ts";
 
@@ -24,6 +24,8 @@ export interface ClassView {
   readonly unheard?: boolean | undefined;
   readonly allowed?: ClassBounds | undefined;
   readonly defaults?: ClassDefaults | undefined;
+  /** When its credentials changed last, monotonic milliseconds. */
+  readonly credentialsAt?: number | undefined;
 }
 
 /**
@@ -90,6 +92,11 @@ export function classlessDeletion(object: ExternalDatabase, view: View): Verdict
     `Deletion waits: ${missing}; create the class again, or, to let the resource go and leave its database, ` +
       `annotate it with ${ANNOTATION.abandon}=${object.metadata.uid}`,
   );
+}
+
+/** Whether the credentials of the CR's class have changed since something failed. */
+export function isRotatedSince({ at = Number.POSITIVE_INFINITY }: Failure, view: View): boolean {
+  return (view.class?.credentialsAt ?? Number.NEGATIVE_INFINITY) >= at;
 }
 
 /** Why the class does not let a CR have what its spec asks for. */

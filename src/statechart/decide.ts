@@ -8,7 +8,7 @@
  */
 import { TAG } from "../api/constants.ts";
 import { boundReadiness, heedBinding } from "./decide_binding.ts";
-import { classVerdict, heedClass, inheriting, notAllowed } from "./class_view.ts";
+import { classVerdict, heedClass, inheriting, isRotatedSince, notAllowed } from "./class_view.ts";
 import { decideCreation } from "./decide_creation.ts";
 import { decideDeletion } from "./decide_deletion.ts";
 import { decideObserved } from "./decide_observed.ts";
@@ -194,6 +194,7 @@ function heedFailure(k: Knowledge, view: View, planned: Decision): Decision {
   if (!isEffect(planned.step)) return planned;
   const failure = k.failures[planned.step];
   if (failure === undefined || view.now >= failure.until) return planned;
+  if (failure.errorClass === "unauthorised" && isRotatedSince(failure, view)) return planned; // F5: used at once
   const verdict = failureVerdict(failure);
   return {
     ...planned,

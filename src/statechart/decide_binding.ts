@@ -25,7 +25,9 @@ const LIST_PATIENCE_MS = 60_000;
 
 /** `Ready` with the Secret counted in (K4). */
 export function boundReadiness(k: Knowledge, view: View, ready: Verdict): Verdict {
-  if (ready.status !== "True" || isSecretAsked(k.object, view) !== true) return ready;
+  // Until the provider has said whether there is to be one, one that is there is to be in order.
+  const asked = isSecretAsked(k.object, view) ?? k.object.status?.binding !== undefined;
+  if (ready.status !== "True" || !asked) return ready;
   if (secretName(k.object) === undefined) return nameless();
   if (view.provider !== undefined && view.provider.passwords === undefined) return UNSUPPORTED;
   const lack = lackOf(k, view, lastReady(k)?.status === "True");

@@ -54,6 +54,8 @@ export interface Failure {
   readonly message: string;
   /** Failures of this effect in a row, from 1. */
   readonly attempt: number;
+  /** Monotonic time at which it failed, in milliseconds. */
+  readonly at?: number | undefined;
   /** Monotonic time of the next try, in milliseconds. */
   readonly until: number;
 }

@@ -266,7 +266,7 @@ export function fail(
 ): Knowledge {
   const attempt = (k.attempts[failure.effect] ?? 0) + 1;
   const { delayMs, ...rest } = failure;
-  const noted = { ...rest, attempt, until: now + delayMs };
+  const noted = { ...rest, attempt, at: now, until: now + delayMs };
   return {
     ...k,
     attempts: { ...k.attempts, [failure.effect]: attempt },

@@ -10,6 +10,7 @@ const namespace = await freshNamespace(kube, "kubectl");
 const status: ExternalDatabaseStatus = {
   state: "Available",
   providerId: "db-9f2c",
+  className: "gold",
   endpoint: "orders.example:5432",
   observed: { engine: "postgres", version: "14.2", sizeGb: 20 },
   conditions: [
@@ -50,8 +51,11 @@ Deno.test("kubectl get edb shows what it is, how it is and where it is", async (
 
 Deno.test("kubectl get edb -o wide adds the provider's id and the reason", async () => {
   assertEquals(cells(await kubectl("get", "edb", "-o", "wide")), [
-    ["NAME", "ENGINE", "VERSION", "SIZE", "STATE", "READY", "ENDPOINT", "PROVIDERID", "REASON"],
-    ["orders", "postgres", "14.2", "20", "Available", "True", "orders.example:5432", "db-9f2c", "Available"],
+    ["NAME", "ENGINE", "VERSION", "SIZE", "STATE", "READY", "ENDPOINT", "CLASS", "PROVIDERID", "REASON"],
+    [
+      ...["orders", "postgres", "14.2", "20", "Available", "True", "orders.example:5432"],
+      ...["gold", "db-9f2c", "Available"],
+    ],
   ]);
 });
 

@@ -7,7 +7,7 @@
 import { assertEquals } from "@std/assert";
 import { systemClock } from "../../src/core/clock.ts";
 import { systemRandom } from "../../src/core/random.ts";
-import { removeLocalFolder } from "../../src/providers/local/provider.ts";
+import { type LocalProvider, removeLocalFolder } from "../../src/providers/local/provider.ts";
 import { denoArgs } from "../../tests/cli/support.ts";
 import { CALL, eventually, inState, logsIn, newFolder, providerIn } from "./support.ts";
 
@@ -39,37 +39,45 @@ async function killedAt(ms: number, folder: string, what: string): Promise<void>
 
 /** Servers' processes and folders of this folder. */
 async function found(folder: string): Promise<{ readonly processes: number; readonly folders: string[] }> {
-  const output = await new Deno.Command("sh", {
-    args: [
-      "-c",
-      'grep -alsF -- "$1" /proc/[0-9]*/cmdline | while read f; do tr "\\\\0" " " < "$f" | grep -c "bin/postgres -D"; done',
-      "sh",
-      `${folder}/servers`,
-    ],
-  }).output();
-  const folders = [...Deno.readDirSync(`${folder}/servers`)].map(({ name }) => name);
+  const { stdout } = await new Deno.Command("ps", { args: ["-ww", "-eo", "args="] }).output();
+  const lines = new TextDecoder().decode(stdout).split("\n");
+  const servers = lines.filter((line) =>
+    /^\S+\/bin\/postgres -D /.test(line) && line.includes(`-D ${folder}/`)
+  );
   return {
-    processes: new TextDecoder().decode(output.stdout).split("\n").filter((n) => n === "1").length,
-    folders,
+    processes: servers.length,
+    folders: [...Deno.readDirSync(`${folder}/servers`)].map(({ name }) => name),
   };
 }
+
+/** Runs `work` with a provider on the folder, which is closed in any case. */
+async function withProvider(folder: string, work: (provider: LocalProvider) => Promise<void>): Promise<void> {
+  const provider = await providerIn(folder);
+  try {
+    await work(provider);
+  } finally {
+    await provider.close();
+  }
+}
+
+const removed = (folder: string) => removeLocalFolder(folder, { clock: systemClock, random: systemRandom });
 
 Deno.test("killed at any moment of a create: the next process finishes it, or never hears of it; one server at most", async () => {
   for (const ms of MOMENTS) {
     const folder = await newFolder();
-    await killedAt(ms, folder, "create");
-    const provider = await providerIn(folder);
     try {
-      const { items } = await provider.list({ ...CALL, tags: {} });
-      for (const { id } of items) {
-        const database = await inState(provider, id, "Available");
-        assertEquals(await logsIn(database, "first-0123456789"), true, `killed after ${ms} ms`);
-      }
-      assertEquals(await found(folder), { processes: items.length, folders: items.map(({ id }) => id) });
-    } finally {
-      await provider.close();
+      await killedAt(ms, folder, "create");
+      await withProvider(folder, async (provider) => {
+        const { items } = await provider.list({ ...CALL, tags: {} });
+        for (const { id } of items) {
+          const database = await inState(provider, id, "Available");
+          assertEquals(await logsIn(database, "first-0123456789"), true, `killed after ${ms} ms`);
+        }
+        assertEquals(await found(folder), { processes: items.length, folders: items.map(({ id }) => id) });
+      });
       assertEquals((await found(folder)).processes, 0);
-      await removeLocalFolder(folder, { clock: systemClock, random: systemRandom });
+    } finally {
+      await removed(folder);
     }
   }
 });
@@ -78,41 +86,48 @@ Deno.test("killed at any moment of a password change and of a delete: the old or
   const folder = await newFolder();
   try {
     for (const ms of MOMENTS) {
-      const setUp = await providerIn(folder);
-      for (const { id } of (await setUp.list({ ...CALL, tags: {} })).items) {
-        await setUp.delete((await inState(setUp, id, "Available")).id, CALL);
-      }
-      await eventually("the end of the one before", async () => {
-        return (await setUp.list({ ...CALL, tags: {} })).items.length === 0 || undefined;
+      await withProvider(folder, async (provider) => {
+        for (const { id } of (await provider.list({ ...CALL, tags: {} })).items) {
+          await provider.delete((await inState(provider, id, "Available")).id, CALL);
+        }
+        await eventually("the end of the one before", async () => {
+          return (await provider.list({ ...CALL, tags: {} })).items.length === 0 || undefined;
+        });
+        const request = {
+          name: "o",
+          engine: "postgres",
+          version: "16",
+          sizeGb: 1,
+          tags: {},
+          clientToken: `t${ms}`,
+        };
+        await inState(
+          provider,
+          (await provider.create({ ...request, password: "first-0123456789" }, CALL)).id,
+          "Available",
+        );
       });
-      const request = {
-        name: "o",
-        engine: "postgres",
-        version: "16",
-        sizeGb: 1,
-        tags: {},
-        clientToken: `t${ms}`,
-      };
-      const { id } = await setUp.create({ ...request, password: "first-0123456789" }, CALL);
-      await inState(setUp, id, "Available");
-      await setUp.close();
       await killedAt(ms, folder, "rotate");
-      const after = await providerIn(folder);
-      const database = await inState(after, id, "Available");
-      const works = [await logsIn(database, "first-0123456789"), await logsIn(database, "second-0123456789")];
-      assertEquals(works.filter(Boolean).length, 1, `killed after ${ms} ms: ${works}`);
-      await after.close();
-      await killedAt(ms, folder, "delete");
-      const last = await providerIn(folder);
-      await eventually("the delete to have ended, or not to have begun", async () => {
-        const states = (await last.list({ ...CALL, tags: {} })).items.map(({ state }) => state);
-        return states.every((state) => state === "Available") || undefined;
+      await withProvider(folder, async (provider) => {
+        const [item] = (await provider.list({ ...CALL, tags: {} })).items;
+        const database = await inState(provider, item!.id, "Available");
+        const works = [
+          await logsIn(database, "first-0123456789"),
+          await logsIn(database, "second-0123456789"),
+        ];
+        assertEquals(works.filter(Boolean).length, 1, `killed after ${ms} ms: ${works}`);
       });
-      const left = (await last.list({ ...CALL, tags: {} })).items.map((d) => d.id);
-      assertEquals(await found(folder), { processes: left.length, folders: left });
-      await last.close();
+      await killedAt(ms, folder, "delete");
+      await withProvider(folder, async (provider) => {
+        const items = async () => (await provider.list({ ...CALL, tags: {} })).items;
+        await eventually("the delete to have ended, or not to have begun", async () => {
+          return (await items()).every(({ state }) => state === "Available") || undefined;
+        });
+        const left = (await items()).map(({ id }) => id);
+        assertEquals(await found(folder), { processes: left.length, folders: left });
+      });
     }
   } finally {
-    await removeLocalFolder(folder, { clock: systemClock, random: systemRandom });
+    await removed(folder);
   }
 });

@@ -3,18 +3,28 @@
  *
  * @module
  */
-import { API_VERSION, CRD_NAME, GROUP, KIND, PLURAL, VERSION } from "../../src/api/constants.ts";
+import {
+  API_VERSION,
+  CLASS_CRD_NAME,
+  CRD_NAME,
+  GROUP,
+  KIND,
+  PLURAL,
+  VERSION,
+} from "../../src/api/constants.ts";
 import type { Kube } from "./kube.ts";
 import type { Output } from "./process.ts";
 
-const CRD_FILE = new URL(`../../crds/${CRD_NAME}.yaml`, import.meta.url).pathname;
+const CRD_FILES = [CRD_NAME, CLASS_CRD_NAME].map((name) =>
+  new URL(`../../crds/${name}.yaml`, import.meta.url).pathname
+);
 
-/** Applies the CRD with strict validation and waits until it is served. May be called again. */
+/** Applies the CRDs with strict validation and waits until they are served. May be called again. */
 export async function installCrd(kube: Kube): Promise<void> {
   for (
     const args of [
-      ["apply", "--server-side", "--validate=strict", "-f", CRD_FILE],
-      ["wait", "--for=condition=Established", `crd/${CRD_NAME}`, "--timeout=30s"],
+      ["apply", "--server-side", "--validate=strict", ...CRD_FILES.flatMap((file) => ["-f", file])],
+      ["wait", "--for=condition=Established", `crd/${CRD_NAME}`, `crd/${CLASS_CRD_NAME}`, "--timeout=30s"],
     ]
   ) {
     const output = await kube.kubectl(...args);

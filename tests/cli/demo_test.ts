@@ -31,6 +31,7 @@ Deno.test("demo brings its samples to Ready, tells what to type, serves its page
       /^ {2}default +orders +postgres +14\.2 +20Gi +Available +True +\S+:5432$/.test(line)
     );
     assertStringIncludes(demo.out, "export KUBECONFIG=$PWD/.demo/kubeconfig");
+    assertStringIncludes(demo.out, "The cloud is simulated: this process runs without --allow-run");
     assertEquals(await names(`${directory}/.demo`), ["cloud-token", "kubeconfig", "lock"]);
     for (const name of await names(`${directory}/.demo`)) {
       assertEquals((await Deno.stat(`${directory}/.demo/${name}`)).mode! & 0o777, 0o600, name);

@@ -165,6 +165,7 @@ Deno.test("Classes: a rotation of the credentials is used at once, also where th
     await world.run(60_000); // into a long back-off
     classes.write(OWN_NAMESPACE, "gold-token", { token: "second" });
     await world.until("ready", () => classes.condition("gold", "Ready") === "True/Available", 10_000);
+    await world.until("made", () => accounts.names("gold").length === 2, 5_000);
     await world.available("a", "b");
     classes.erase(OWN_NAMESPACE, "gold-token");
     await world.until(

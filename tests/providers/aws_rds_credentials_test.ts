@@ -193,6 +193,24 @@ Deno.test("a role of another account is taken on with the keys, held, and taken 
   await list();
   const signers = arrived.filter(({ action }) => action === "DescribeDBInstances").map(signer);
   assertEquals(signers, ["ROLE1", "ROLE1", "ROLE1", "ROLE2"]);
+  const answers: readonly [Response | Promise<Response>, string][] = [
+    [refusal(403, "AccessDenied", "not allowed"), "unauthorised"],
+    [refusal(400, "ValidationError"), "unauthorised"],
+    [refusal(400, "Throttling"), "throttled"],
+    [refusal(500, "InternalFailure"), "retryable"],
+    [new Response("<html></html>"), "retryable"],
+    [new Response(ok("AssumeRole")), "retryable"],
+  ];
+  for (const [answer, expected] of answers) {
+    const { provider } = rdsOn(() => answer, {
+      parameters: { assumeRoleArn: "arn:aws:iam::210987654321:role/databases" },
+    });
+    const request = { name: "a", engine: "postgres", version: "16", sizeGb: 20, tags: {}, clientToken: "t" };
+    const error = await provider.create(request, CALL).then(() => undefined, (e: unknown) => e);
+    assert(error instanceof ProviderError);
+    assertEquals(error.errorClass, expected);
+    assertStringIncludes(error.message, "Taking on the role arn:aws:iam::210987654321:role/databases: ");
+  }
 });
 
 Deno.test("the provider needs no permission but the network's: it looks into no file and asks the system nothing", async () => {

@@ -340,6 +340,22 @@ Deno.test("R2: storage that is asked beyond the limit of its own growing takes t
   assertEquals(await sent("52", 50), "50");
 });
 
+Deno.test("K1: a password and a protection are sent without what would begin changes that wait for their window", async () => {
+  const { provider, arrived } = rdsOn(({ action }) => {
+    return action === "DescribeDBInstances" ? described(instance()) : ok(action, instance());
+  });
+  await provider.modify("db-AAAA", { password: "a-Password-0123456789", deletionProtection: true }, CALL);
+  const { parameters } = arrived[1]!;
+  assertEquals(parameters.get("MasterUserPassword"), "a-Password-0123456789");
+  assertEquals([parameters.get("DeletionProtection"), parameters.get("ApplyImmediately")], ["true", null]);
+  const managed =
+    rdsOn(() => described(instance()), { parameters: { managedMasterPassword: true } }).provider;
+  assertEquals((await failure(managed.modify("db-AAAA", { password: "x" }, CALL))).slice(0, 2), [
+    "rejected",
+    "ManagedPassword",
+  ]);
+});
+
 Deno.test("tags that are as asked for are not sent", async () => {
   const { provider, arrived } = rdsOn(({ action }) => {
     return action === "DescribeDBInstances"

@@ -251,3 +251,73 @@ Deno.test("providers are made by name; an unknown name says which there are", as
     assertStringIncludes(error.message, text!);
   }
 });
+
+Deno.test("K1: a password goes out in the body alone, and no error says it again, whatever the cloud answers", async () => {
+  const password = 'se"cret-\\0123456789';
+  const bodies: unknown[] = [];
+  const answers = [
+    () =>
+      Response.json({ error: { code: "InvalidParameter", message: `bad: ${password}` } }, { status: 400 }),
+    () => new Response(`<p>${password}</p>`, { status: 200 }),
+    () => new Response(JSON.stringify({ password }), { status: 200 }),
+    () => Response.json({ id: "a", name: "a", engine: password, version: password, sizeGb: password }),
+    () => new Response(password, { status: 500 }),
+    () => Response.json({ error: { code: password, message: password } }, { status: 409 }),
+  ];
+  for (const answer of answers) {
+    const { provider, sent } = stage(answer);
+    const request = {
+      name: "o",
+      engine: "postgres",
+      version: "14",
+      sizeGb: 1,
+      tags: {},
+      clientToken: "t",
+      password,
+    };
+    for (
+      const call of [() => provider.create(request, CALL), () => provider.modify("db-1", { password }, CALL)]
+    ) {
+      let error: unknown = await assertRejects(call, ProviderError);
+      for (; error instanceof Error; error = error.cause) {
+        const text = `${error.stack} ${JSON.stringify(error)}`;
+        assert(!text.includes(password) && !text.includes(JSON.stringify(password).slice(1, -1)), text);
+      }
+    }
+    assert(sent.every(({ url }) => !url.includes("cret")));
+    bodies.push(...sent.map(({ init }) => JSON.parse(String(init.body))));
+  }
+  assertEquals(bodies.slice(0, 2), [
+    {
+      ...{ name: "o", engine: "postgres", version: "14", sizeGb: 1, tags: {}, clientToken: "t" },
+      ...{ masterUsername: "dbadmin", masterPassword: password },
+    },
+    { masterPassword: password },
+  ]);
+});
+
+Deno.test("what a cloud says of logins and snapshots is taken, what it does not say is the contract's", async () => {
+  const info = async (body: unknown) => {
+    const { passwords, snapshots } = await stage(() => Response.json(body)).provider.info(CALL);
+    return [passwords, snapshots];
+  };
+  assertEquals(await info({}), ["asked", true]);
+  assertEquals(await info({ passwords: "always", snapshots: false }), ["always", false]);
+  assertEquals(await info({ passwords: "never", snapshots: "yes" }), [undefined, true]);
+  const access = async (engine: string, given?: unknown) => {
+    const body = {
+      ...{ id: "db-1", name: "orders", engine, version: "1", sizeGb: 1, state: "Available", tags: {} },
+      ...{ createdAt: "2026-01-01T00:00:00Z", access: given },
+    };
+    return (await stage(() => Response.json(body)).provider.get("db-1", CALL)).access;
+  };
+  const own = { type: "postgresql", database: "x", username: "y" };
+  assertEquals(await access("postgres"), { type: "postgresql", database: "orders", username: "dbadmin" });
+  assertEquals((await access("MariaDB"))?.type, "mysql");
+  assertEquals((await access("oracle"))?.type, "oracle");
+  assertEquals(await access("postgres", own), own);
+  assertEquals(
+    (await access("postgres", { type: "no scheme", database: "x", username: "y" }))?.database,
+    "orders",
+  );
+});

@@ -23,7 +23,8 @@ import { retain } from "./retain.ts";
 import type { World } from "../../statechart/context.ts";
 import { finalize, record, reincarnate, release, report } from "./writes.ts";
 
-const FUNCTIONS: Record<Effect, EffectFunction> = {
+/** Every effect: a machine runs them, and a plan foresees what they would do. */
+export const EFFECT_FUNCTIONS: Readonly<Record<Effect, EffectFunction>> = {
   adopt,
   bind,
   confirm,
@@ -71,7 +72,7 @@ async function measured(
 ): Promise<Learned> {
   const begun = env.clock.monotonic();
   try {
-    const learned = await FUNCTIONS[effect](env, input, signal);
+    const learned = await EFFECT_FUNCTIONS[effect](env, input, signal);
     env.metrics.reconcile("success", (env.clock.monotonic() - begun) / 1_000);
     return judged(env, input, learned);
   } catch (error) {

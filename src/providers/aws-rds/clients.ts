@@ -8,6 +8,7 @@ import { RDSClient } from "@aws-sdk/client-rds";
 import { AssumeRoleCommand, AssumeRoleWithWebIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 import type { Clock } from "../../core/clock.ts";
 import { printable } from "../classify.ts";
+import { AnswerError } from "../http_answer.ts";
 import { ProviderError } from "../port.ts";
 import type { Transport } from "../transport.ts";
 import { Call } from "./call.ts";
@@ -85,56 +86,69 @@ export class AwsClients {
   }
 
   async #keys(call: Call): Promise<AwsKeys> {
+    let base: AwsKeys;
     try {
-      const base = await this.#source.current(call.signal);
-      return call.keys = await this.#inRole(base, call);
+      base = await this.#source.current(call.signal);
     } catch (cause) {
       if (cause instanceof ProviderError || call.signal.aborted) throw cause;
       const why = printable(cause instanceof Error ? cause.message : String(cause), 400);
       throw new ProviderError("unauthorised", why, { code: "NoCredentials", cause });
     }
+    return call.keys = await this.#inRole(base, call.signal);
   }
 
-  async #inRole(base: AwsKeys, call: Call): Promise<AwsKeys> {
+  async #inRole(base: AwsKeys, signal: AbortSignal): Promise<AwsKeys> {
     const { clock, parameters: { assumeRoleArn, assumeRoleExternalId } } = this.#o;
     if (assumeRoleArn === undefined) return base;
     const held = this.#role;
     if (held?.base === base && clock.now() < (held.keys.expiresAt ?? 0) - RENEW_MS) return held.keys;
-    call.keys = base;
     const command = new AssumeRoleCommand({
       RoleArn: assumeRoleArn,
       RoleSessionName: SESSION_NAME,
       ExternalId: assumeRoleExternalId,
     });
-    const answer = await this.#pair(base).sts.send(
-      command,
-      { abortSignal: call.signal, call } as SendOptions,
-    );
-    const keys = keysOf(answer.Credentials);
+    const what = `Taking on the role ${assumeRoleArn}`;
+    const keys = await this.#exchanged(what, signal, [], base, (sts, options) => sts.send(command, options));
     this.#role = { base, keys };
     return keys;
   }
 
-  /** Asks for a role's keys; nothing is signed. Every refusal is one of credentials. */
   async #exchange({ roleArn, sessionName, token }: WebIdentity, signal: AbortSignal): Promise<AwsKeys> {
-    const { clock } = this.#o;
-    const call = new Call("info", signal, undefined, [token]);
     const command = new AssumeRoleWithWebIdentityCommand({
       RoleArn: roleArn,
       RoleSessionName: sessionName,
       WebIdentityToken: token,
     });
+    const what = `Taking on the role ${roleArn} by web identity`;
+    return await this.#exchanged(what, signal, [token], NOBODY, (sts, options) => sts.send(command, options));
+  }
+
+  /** Asks STS for keys. Whatever it refuses is a matter of credentials; what is lost can be tried again. */
+  async #exchanged(
+    what: string,
+    signal: AbortSignal,
+    secrets: readonly string[],
+    keys: AwsKeys,
+    ask: (client: STSClient, options: SendOptions) => Promise<{ readonly Credentials?: StsKeys | undefined }>,
+  ): Promise<AwsKeys> {
+    const call = new Call("info", signal, undefined, secrets);
+    call.keys = keys;
     try {
-      const { sts } = this.#pair(NOBODY);
-      return keysOf((await sts.send(command, { abortSignal: signal, call } as SendOptions)).Credentials);
+      return keysOf((await ask(this.#pair(keys).sts, { abortSignal: signal, call })).Credentials);
     } catch (error) {
-      const known = asProviderError(call, error, clock.now());
-      if (known instanceof ProviderError && known.errorClass === "rejected") {
-        throw new Error(known.message.replace(/^[^:]*/, "Changing the web identity into keys"), {
+      const known = asProviderError(call, error, this.#o.clock.now());
+      if (!(known instanceof ProviderError)) throw known;
+      const { errorClass, code, message, retryAfterMs } = known;
+      if (errorClass === "unauthorised") this.#source.refused(keys);
+      throw new ProviderError(
+        errorClass === "rejected" ? "unauthorised" : errorClass,
+        message.replace(/^[^:]*/, printable(what, 200)),
+        {
+          ...(code === undefined ? {} : { code }),
+          ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
           cause: known,
-        });
-      }
-      throw known;
+        },
+      );
     }
   }
 
@@ -196,7 +210,7 @@ interface StsKeys {
 function keysOf(credentials: StsKeys | undefined): AwsKeys {
   const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = credentials ?? {};
   if (!AccessKeyId || !SecretAccessKey || !SessionToken || Expiration === undefined) {
-    throw new Error("Taking on a role: STS answered without keys");
+    throw new AnswerError("there are no keys in the answer");
   }
   return {
     accessKeyId: AccessKeyId,

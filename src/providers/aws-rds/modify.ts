@@ -25,7 +25,7 @@ import { tagFault } from "./names.ts";
 import { groupName, type RdsParameters } from "./parameters.ts";
 import { databaseOf, tagsOf } from "./record.ts";
 
-/** Sends what the request asks for, at once rather than in the maintenance window. */
+/** Sends what the request asks for; size and version at once rather than in the maintenance window. */
 export async function modify(
   clients: AwsClients,
   call: Call,
@@ -83,7 +83,8 @@ function inputOf(
   ) return undefined;
   return {
     DBInstanceIdentifier: identifier,
-    ApplyImmediately: true,
+    // Password and protection come at once in any case; with this, what waits for the maintenance window would too.
+    ApplyImmediately: version !== undefined || sizeGb !== undefined ? true : undefined,
     MasterUserPassword: password,
     DeletionProtection: deletionProtection,
     ...(version === undefined ? {} : versionInput(instance, version, parameters)),

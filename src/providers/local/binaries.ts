@@ -72,15 +72,14 @@ async function download({ specifier }: Build, signal?: AbortSignal): Promise<str
   const output = await new Deno.Command(Deno.execPath(), {
     args: ["eval", "--no-config", "--no-lock", "--quiet", code],
     stdin: "null",
+    env: { NO_COLOR: "1" },
     signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
   }).output();
   const text = new TextDecoder();
   const path = text.decode(output.stdout).trim();
   if (output.success && path.endsWith("/bin/initdb")) return path.slice(0, -"/bin/initdb".length);
   signal?.throwIfAborted();
-  const why = limit.aborted
-    ? `no end after ${DOWNLOAD_MS} ms`
-    : text.decode(output.stderr).trim().slice(0, 500);
+  const why = limit.aborted ? `no end after ${DOWNLOAD_MS} ms` : firstLine(text.decode(output.stderr));
   throw new Error(`Downloading "${specifier}" failed: ${why}`);
 }
 
@@ -106,4 +105,10 @@ async function copyFile(from: string, to: string): Promise<void> {
   const { mode } = await Deno.stat(to);
   const wanted = to.includes("/bin/") ? 0o755 : 0o644;
   if (mode === null || (mode & wanted) !== wanted) await Deno.chmod(to, (mode ?? 0) & 0o777 | wanted);
+}
+
+/** What a Deno says went wrong, without where. */
+function firstLine(text: string): string {
+  const [first = ""] = text.trim().split("\n");
+  return first.replace(/^error: (Uncaught \(in promise\) )?(\w*Error: )?/, "").slice(0, 300) || "no word";
 }
