@@ -8,7 +8,7 @@ import { ProviderError } from "../../providers/port.ts";
 import { ownership, ownFound, policiesOf, specOf } from "../../statechart/facts.ts";
 import type { Observation } from "../../statechart/knowledge.ts";
 import { absent } from "./reads.ts";
-import { type EffectFunction, readById, readObject, stepError, SupersededError } from "./env.ts";
+import { type EffectFunction, having, readById, readObject, stepError, SupersededError } from "./env.ts";
 
 /** Tags every database of the CR as retained. One that is gone, foreign or dying needs no tag. */
 export const retain: EffectFunction = async (env, { knowledge, latest }, signal) => {
@@ -22,7 +22,7 @@ export const retain: EffectFunction = async (env, { knowledge, latest }, signal)
   if (object.status?.providerId !== undefined) ids.add(object.status.providerId);
   let seen: Observation | undefined;
   for (const id of ids) {
-    const observation = await readById(env, id, "urgent", signal);
+    const observation = await having(object, () => readById(env, id, "urgent", signal));
     if (id === object.status?.providerId) {
       seen = observation;
       if (observation.kind === "absent") absent(env, { ...knowledge, object });
