@@ -6,6 +6,7 @@
  */
 import { TAG } from "../api/constants.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
+import { UNREAD_PERIODS } from "../statechart/verdicts.ts";
 import { confirmAbsences, countActors, unsettled } from "./liveness.ts";
 import type { Plan } from "./plan.ts";
 import type { SimulatedProcess } from "./process.ts";
@@ -25,6 +26,15 @@ export type Judge = (world: World, safety: Safety) => readonly Problem[];
 const MINUTE = 60_000;
 /** Once faults have ended the world is as the specs ask within this time, in milliseconds (L1): two watches that fall silent, then the slowest back-off twice. */
 export const SETTLE_BOUND_MS = 45 * MINUTE;
+/**
+ * When it is over at the latest. What a restored cluster has again, which no watch told, a list brings to light within
+ * its half hour; only then do the three periods begin after which nobody can say that a database is usable that no
+ * credentials of now can read (A2).
+ */
+function deadlineOf({ chaosMs, pollMs, actions }: Plan): number {
+  const unread = (["restore", "switchAccount"] as const).every((what) => actions.some((a) => a.do === what));
+  return chaosMs + SETTLE_BOUND_MS + (unread ? 2 + UNREAD_PERIODS * 1.1 : 2) * pollMs;
+}
 /** A person answers what waits for one this long after the faults, and as often. */
 const PERSON_MS = 3 * MINUTE;
 /** Time between two looks at whether it is as it should be, in milliseconds. */
@@ -94,7 +104,7 @@ export class Ending {
       this.world.observer.say("world", "is as the specs ask; silence begins");
       return;
     }
-    if (time > this.plan.chaosMs + SETTLE_BOUND_MS + 2 * this.plan.pollMs) {
+    if (time > deadlineOf(this.plan)) {
       if (problems.length === 0) this.fail("L1", "it never stays settled");
       for (const [oracle, some = []] of Object.entries(Object.groupBy(problems, (p) => p.oracle))) {
         this.fail(oracle, some.map((p) => p.what).join("; "));

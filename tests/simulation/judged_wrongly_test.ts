@@ -14,6 +14,7 @@ const SEEDS: Readonly<Record<number, string>> = {
   5_520_092:
     "the credentials go back, between a lookup and its create, to where one was made that nobody recorded (S1)",
   49_896: "what an adoption reads of the owner is told to the owner's actor by the watch alone (rule 14)",
+  56_564: "a list finds half an hour later what a restore brought back, which nobody can read any more (L1)",
   1_719_039: "a process that wakes to a SIGTERM finds an answer behind it (wait)",
 };
 

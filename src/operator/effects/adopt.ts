@@ -16,6 +16,7 @@ import { emit } from "./announce.ts";
 import {
   type EffectEnv,
   type EffectFunction,
+  having,
   readById,
   readObject,
   stepError,
@@ -35,7 +36,10 @@ export const adopt: EffectFunction = async (env, { knowledge, latest }, signal) 
   ) {
     return { object };
   }
-  return await alone(env, id, object, () => takeOver(env, object, id, latest, signal));
+  return await having(
+    object,
+    () => alone(env, id, object, () => takeOver(env, object, id, latest, signal)),
+  );
 };
 
 /** Databases whose adoption is under way: for which UID, and until when a write of its tags may still take effect. */

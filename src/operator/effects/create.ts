@@ -36,6 +36,7 @@ import {
   type EffectEnv,
   type EffectFunction,
   freshWord,
+  having,
   lookUp,
   present,
   readObject,
@@ -64,6 +65,9 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
     object = checked.object;
   }
   const read = object;
+  /** The newest copy that this effect was told of, if any: what it read is not to be told anew (L4). */
+  const known = (written: ExternalDatabase | undefined) =>
+    read === knowledge.object ? written : newerOf(read, written);
   // The actor's own copy may be older than what was read just now: it says what has been said already (L4).
   const newest = () => withNewer(latest(), read);
   const slow = reportWhenSlow(env, newest, decision, signal);
@@ -88,7 +92,7 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
     );
     if (belongsToOther(knowledge, answer.value)) throw takenSince(answer.value);
     return {
-      object: await slow.end(),
+      object: known(await slow.end()),
       observation: present(answer),
       create: { outcome: "answered", at: answer.answeredAt },
       // Of a create before it the answer may be, with the password of then (rule 4): then it is set again.
@@ -101,7 +105,7 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
         : undefined,
     };
   } catch (error) {
-    const written = await slow.end();
+    const written = known(await slow.end());
     if (error instanceof SupersededError) return { object: written };
     throw refused(
       env,
@@ -201,6 +205,17 @@ async function preflight(env: EffectEnv, known: Knowledge, signal: AbortSignal):
     spec.paused || spec.providerId !== undefined || status?.providerId !== undefined ||
     notAllowed(object, env.view(metadata.uid)) !== undefined
   ) return { stop: { object } };
+  return await having(object, () => lookedFor(env, known, object, signal));
+}
+
+/** The lookup, and what it says of earlier creates. */
+async function lookedFor(
+  env: EffectEnv,
+  known: Knowledge,
+  object: ExternalDatabase,
+  signal: AbortSignal,
+): Promise<Preflight> {
+  const { metadata } = object;
   const { unknownUnder } = known;
   if (unknownUnder !== undefined) await freshWord(env, signal);
   const lookup = await lookUp(env, metadata.uid, "create", signal);

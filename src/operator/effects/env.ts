@@ -189,6 +189,16 @@ export async function patching(
   }
 }
 
+/** Does what follows a read of the CR; where it fails, what was read is learned all the same, or it would be told again (L4, S5). */
+export async function having<T>(object: ExternalDatabase, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StepError) || error.learned.object !== undefined) throw error;
+    throw error.knowing({ ...error.learned, object });
+  }
+}
+
 /** Translates what ports reject with into a {@linkcode StepError}; what is unknown stays as it is. */
 export function stepError(error: unknown, learned?: Learned): unknown {
   if (error instanceof ProviderError) {

@@ -17,6 +17,7 @@ import { StepError } from "../../statechart/step_error.ts";
 import {
   type EffectEnv,
   type EffectFunction,
+  having,
   readById,
   readObject,
   stepError,
@@ -37,9 +38,12 @@ export const remove: EffectFunction = async (env, input, signal) => {
   // What stands in for a vanished CR is nothing that was read.
   const base: Learned = lost === undefined ? { object } : {};
   if (!mayRemove(object)) return base;
-  const crd = await crdState(env, signal);
-  if (crd !== "established") return { ...base, crdTerminating: true }; // rule 13: abandoned, not deleted
-  return await env.crd.whileWaiting(() => removeOne(env, input, object, base, signal));
+  const work = async () => {
+    const crd = await crdState(env, signal);
+    if (crd !== "established") return { ...base, crdTerminating: true }; // rule 13: abandoned, not deleted
+    return await env.crd.whileWaiting(() => removeOne(env, input, object, base, signal));
+  };
+  return await (lost === undefined ? having(object, work) : work());
 };
 
 /** Reads the database and deletes it, if it is the CR's. */
@@ -146,7 +150,7 @@ export const discard: EffectFunction = async (env, { knowledge, latest }, signal
   ) {
     return { object };
   }
-  const observation = await readById(env, id, "followUp", signal);
+  const observation = await having(object, () => readById(env, id, "followUp", signal));
   if (observation.kind === "absent") return { object, observation }; // not asked for: to be confirmed (S6, rule 12)
   const view = env.view(object.metadata.uid);
   const k = learn(knowledge, { object, observation }, view.now);

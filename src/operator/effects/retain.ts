@@ -8,7 +8,7 @@ import { ProviderError } from "../../providers/port.ts";
 import { isObserveOnly, ownership, ownFound, policiesOf, specOf } from "../../statechart/facts.ts";
 import type { Observation } from "../../statechart/knowledge.ts";
 import { absent } from "./reads.ts";
-import { type EffectFunction, readById, readObject, stepError, SupersededError } from "./env.ts";
+import { type EffectFunction, having, readById, readObject, stepError, SupersededError } from "./env.ts";
 
 /** Tags every database of the CR as retained. One that is gone, foreign or dying needs no tag. */
 export const retain: EffectFunction = async (env, { knowledge, latest }, signal) => {
@@ -26,7 +26,7 @@ export const retain: EffectFunction = async (env, { knowledge, latest }, signal)
     if (specOf(now).paused || isObserveOnly(now)) throw new SupersededError("Nothing is to be changed now");
   };
   for (const id of ids) {
-    const observation = await readById(env, id, "urgent", signal);
+    const observation = await having(object, () => readById(env, id, "urgent", signal));
     if (id === object.status?.providerId) {
       seen = observation;
       if (observation.kind === "absent") absent(env, { ...knowledge, object });

@@ -94,7 +94,7 @@ export const CREATING: readonly RuleMutant[] = [
     "lookup before a create ignored",
     "the create is sent though the lookup just before it found a database",
     create,
-    "preflight",
+    "lookedFor",
     "ownFound(k, view).length > 0",
     "false",
   ),
@@ -103,7 +103,7 @@ export const CREATING: readonly RuleMutant[] = [
     "window of the preflight ignored",
     "the create is sent though the lookup just before it came before the end of the settle window",
     create,
-    "preflight",
+    "lookedFor",
     "lookup.sentAt < settledAt(k, view)",
     "false",
     {
