@@ -36,7 +36,8 @@ export function drawPolicies(plan: Plan, names: readonly string[]): Plan {
     cloud: {
       ...plan.cloud,
       protectable: dice.chance(0.5),
-      snapshots: dice.chance(0.85),
+      // One that does not describe itself would be asked for what it never takes, every ten minutes without end (rule 17).
+      snapshots: dice.chance(0.85) || plan.cloud.describesItself === false,
       snapshotFailures: dice.chance(0.4) ? dice.between(0.05, 0.6) : 0,
     },
     actions: [...plan.actions, ...actions].sort((a, b) => a.at - b.at),

@@ -80,6 +80,12 @@ export function classVerdict(object: ExternalDatabase, view: View): Verdict | un
   );
 }
 
+/** Whether the finalizer may be written, and with it the class: only once that is known, and, before anything is begun, is there. */
+export function mayBegin(object: ExternalDatabase, view: View): boolean {
+  if (view.class?.unheard && view.class.name === "") return false;
+  return !isUnbegun(object) || classVerdict(object, view) === undefined;
+}
+
 /** Why a deletion waits for the CR's class. */
 export function classlessDeletion(object: ExternalDatabase, view: View): Verdict | undefined {
   const { missing, unheard } = view.class ?? {};

@@ -8,7 +8,7 @@
  */
 import { TAG } from "../api/constants.ts";
 import { boundReadiness, heedBinding } from "./decide_binding.ts";
-import { classVerdict, heedClass, inheriting, isRotatedSince, notAllowed } from "./class_view.ts";
+import { classVerdict, heedClass, inheriting, isRotatedSince, mayBegin, notAllowed } from "./class_view.ts";
 import { decideCreation } from "./decide_creation.ts";
 import { decideDeletion } from "./decide_deletion.ts";
 import { decideObserved } from "./decide_observed.ts";
@@ -84,7 +84,9 @@ export function plan(k: Knowledge, view: View): Decision {
   // Rule 1: a finalizer that was stripped is put back before anything else, whatever else is the matter.
   // One that only observes needs none, but keeps the one that it has.
   const observes = isObserveOnly(object);
-  if (!observes && !hasFinalizer(object) && !isNew(object)) return finalize(k, view);
+  if (!observes && !hasFinalizer(object) && !isNew(object) && mayBegin(object, view)) {
+    return finalize(k, view);
+  }
   // Rule 6: an id is recorded before anything else, a pause too; a dying one starts over when that is over.
   const created = presentDatabase(k);
   const unrecorded = object.status?.providerId === undefined && hasFinalizer(object) &&

@@ -9,7 +9,7 @@
  */
 import type { SecretSeen } from "../binding/facts.ts";
 import type { ExternalDatabase, Repair } from "../api/schema.ts";
-import { ANNOTATION, FINALIZER } from "../api/constants.ts";
+import { ANNOTATION, FINALIZER, PINNED_CLASS } from "../api/constants.ts";
 import type { Effect, TopState } from "./vocabulary.ts";
 
 /** One external database as a provider shows it. Structurally the provider port's `Database`. */
@@ -235,18 +235,27 @@ export function isNew(object: ExternalDatabase): boolean {
 
 /** What is said of a CR for which nothing can be begun yet. */
 const BARRED: ReadonlySet<string | undefined> = new Set(["ClassMissing", "NotAllowed"]);
+/** What may be said of a CR before anything is begun. */
+const HELD: ReadonlySet<string | undefined> = new Set([...BARRED, "Paused", "InvalidSpec"]);
 
 /** Whether all that was ever done for a CR is to say that its class lets nothing be begun. */
-function isBarred({ status }: ExternalDatabase): boolean {
-  return status?.providerId === undefined && status?.className === undefined &&
-    status?.incarnation === undefined &&
-    BARRED.has(status?.conditions?.find((c) => c.type === "Synced")?.reason);
+function isBarred(object: ExternalDatabase): boolean {
+  return hasNothing(object) && BARRED.has(syncedReason(object));
 }
 
-/** Whether nothing can have been begun for a CR without our finalizer, as its status says why not. */
+/** Whether nothing can have been begun for a CR: our finalizer is not on it, and its status says why not. */
 export function isUnbegun(object: ExternalDatabase): boolean {
-  const reason = object.status?.conditions?.find((c) => c.type === "Synced")?.reason;
-  return !hasFinalizer(object) && (isBarred(object) || reason === "Paused" || reason === "InvalidSpec");
+  return !hasFinalizer(object) && hasNothing(object) && HELD.has(syncedReason(object));
+}
+
+/** Whether neither a status nor the pin of a class speaks of anything that was begun. */
+function hasNothing({ metadata, status }: ExternalDatabase): boolean {
+  return status?.providerId === undefined && status?.className === undefined &&
+    status?.incarnation === undefined && metadata.annotations?.[PINNED_CLASS] === undefined;
+}
+
+function syncedReason({ status }: ExternalDatabase): string | undefined {
+  return status?.conditions?.find((c) => c.type === "Synced")?.reason;
 }
 
 /** What an actor knows when it starts, from the CR alone, and what a hibernated one kept (rule 24). */

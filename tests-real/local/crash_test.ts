@@ -9,7 +9,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { systemRandom } from "../../src/core/random.ts";
 import { type LocalProvider, removeLocalFolder } from "../../src/providers/local/provider.ts";
 import { denoArgs } from "../../tests/cli/support.ts";
-import { CALL, eventually, inState, logsIn, newFolder, providerIn } from "./support.ts";
+import { CALL, eventually, inState, logsIn, newFolder, providerIn, serversUnder } from "./support.ts";
 
 /** Moments after the start of the work at which the process is killed, in milliseconds. */
 const MOMENTS = [0, 5, 20, 60, 120, 250, 400, 600, 900, 1_300, 1_800, 2_500];
@@ -39,15 +39,8 @@ async function killedAt(ms: number, folder: string, what: string): Promise<void>
 
 /** Servers' processes and folders of this folder. */
 async function found(folder: string): Promise<{ readonly processes: number; readonly folders: string[] }> {
-  const { stdout } = await new Deno.Command("ps", { args: ["-ww", "-eo", "args="] }).output();
-  const lines = new TextDecoder().decode(stdout).split("\n");
-  const servers = lines.filter((line) =>
-    /^\S+\/bin\/postgres -D /.test(line) && line.includes(`-D ${folder}/`)
-  );
-  return {
-    processes: servers.length,
-    folders: [...Deno.readDirSync(`${folder}/servers`)].map(({ name }) => name),
-  };
+  const folders = [...Deno.readDirSync(`${folder}/servers`)].map(({ name }) => name);
+  return { processes: await serversUnder(folder), folders };
 }
 
 /** Runs `work` with a provider on the folder, which is closed in any case. */

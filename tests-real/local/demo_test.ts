@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Child, mapFlags } from "../../tests/cli/support.ts";
-import { newFolder } from "./support.ts";
+import { newFolder, serversUnder } from "./support.ts";
 
 /** Those of the task `demo`. */
 const PERMISSIONS = [
@@ -17,13 +17,6 @@ const ROOT = new URL("../../", import.meta.url).pathname;
 
 function demoIn(cwd: string, args: readonly string[] = []): Child {
   return new Child(["demo", "--cloud", "local", "--listen", "127.0.0.1:0", ...args], PERMISSIONS, { cwd });
-}
-
-/** Servers whose data are under a path. */
-async function servers(path: string): Promise<number> {
-  const { stdout } = await new Deno.Command("ps", { args: ["-ww", "-eo", "args="] }).output();
-  const lines = new TextDecoder().decode(stdout).split("\n");
-  return lines.filter((line) => /^\S+\/bin\/postgres -D /.test(line) && line.includes(` -D ${path}/`)).length;
 }
 
 async function psql(cwd: string, ...args: string[]): Promise<string> {
@@ -60,10 +53,10 @@ Deno.test("a sample that asks for PostgreSQL 16 becomes Ready, its Secret logs i
     assertMatch(await psql(directory, "orders"), /PostgreSQL 16\./);
     await psql(directory, "orders", "CREATE TABLE t AS SELECT 42 AS answer");
     assertStringIncludes(await psql(directory, "orders", "SELECT answer FROM t"), "42");
-    assertEquals(await servers(`${directory}/.demo`), 3);
+    assertEquals(await serversUnder(`${directory}/.demo`), 3);
     demo.kill("SIGINT");
     assertEquals([await demo.code(), demo.err], [0, ""]);
-    assertEquals([await servers(`${directory}/.demo`), names(directory)], [0, []]);
+    assertEquals([await serversUnder(`${directory}/.demo`), names(directory)], [0, []]);
   } finally {
     await demo.end();
     await Deno.remove(directory, { recursive: true });
@@ -77,10 +70,10 @@ Deno.test("what a killed demo left, servers and all, is gone with the next one",
       const demo = demoIn(directory, ["--samples", "1"]);
       try {
         await demo.line((line) => line.startsWith("All 1 are Ready"));
-        assertEquals(await servers(`${directory}/.demo`), 1);
+        assertEquals(await serversUnder(`${directory}/.demo`), 1);
         demo.kill(signal);
         await demo.code();
-        assertEquals(await servers(`${directory}/.demo`), signal === "SIGKILL" ? 1 : 0);
+        assertEquals(await serversUnder(`${directory}/.demo`), signal === "SIGKILL" ? 1 : 0);
       } finally {
         await demo.end();
       }
@@ -99,9 +92,9 @@ Deno.test("as root in a folder that others cannot enter, the servers are elsewhe
     await demo.line((line) => line.startsWith("All 1 are Ready"));
     const elsewhere = (await Deno.readTextFile(`${directory}/.demo/databases.path`)).trim();
     assertMatch(elsewhere, /^\/tmp\/demo-/);
-    assertEquals(await servers(elsewhere), 1);
+    assertEquals(await serversUnder(elsewhere), 1);
     demo.kill("SIGINT");
-    assertEquals([await demo.code(), await servers(elsewhere), names(directory)], [0, 0, []]);
+    assertEquals([await demo.code(), await serversUnder(elsewhere), names(directory)], [0, 0, []]);
     assertEquals(await Deno.stat(elsewhere).then(() => "there", () => "gone"), "gone");
   } finally {
     await demo.end();

@@ -107,3 +107,13 @@ export async function logsIn(database: Database, password: string): Promise<bool
     throw error;
   }
 }
+
+/** How many servers run whose data are under a path; by the command line of every process, not by the provider. */
+export async function serversUnder(path: string): Promise<number> {
+  const script = Deno.build.os === "linux"
+    ? 'for f in /proc/[0-9]*/cmdline; do tr "\\0" " " 2> /dev/null < "$f"; echo; done 2> /dev/null'
+    : "ps -ww -axo args=";
+  const { stdout } = await new Deno.Command("sh", { args: ["-c", script], stderr: "null" }).output();
+  const lines = new TextDecoder().decode(stdout).split("\n");
+  return lines.filter((line) => /^\S+\/bin\/postgres -D /.test(line) && line.includes(` -D ${path}/`)).length;
+}

@@ -14,6 +14,7 @@ import { createOperator, type Operator, type OperatorDeps } from "../../src/oper
 import { SimulatedCloud, type SimulatedCloudOptions } from "../../src/providers/simulated/cloud.ts";
 import { createSimulatedProvider } from "../../src/providers/simulated/provider.ts";
 import { ManualClock } from "./manual_clock.ts";
+import { ModelSecrets } from "./model_secrets.ts";
 import { ModelCluster } from "./model_cluster.ts";
 
 /** One process of the operator in the world. */
@@ -29,6 +30,10 @@ export interface Process {
 export class World {
   readonly clock = new ManualClock();
   readonly cluster = new ModelCluster(this.clock);
+  readonly secrets = new ModelSecrets(
+    this.clock,
+    (uid) => this.cluster.all().some((o) => o.metadata.uid === uid),
+  );
   readonly cloud: SimulatedCloud;
   readonly events: EventRecord[] = [];
   readonly lines: { level: LogLevel; message: string; fields: LogFields }[] = [];
@@ -54,6 +59,8 @@ export class World {
       });
     const operator = createOperator({
       cluster: gate(this.cluster),
+      secrets: gate(this.secrets.port),
+      entropy: { bytes: (n) => Uint8Array.from({ length: n }, () => Math.floor(this.#random.next() * 256)) },
       provider: gate(createSimulatedProvider(this.cloud, { clock: this.clock })),
       recorder: { record: (event) => void (dead.yes || this.events.push(event)) },
       clock: this.clock,
