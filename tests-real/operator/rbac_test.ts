@@ -29,7 +29,7 @@ const RIGHTS = /^(Namespace|ServiceAccount|(Cluster)?Role(Binding)?)$/;
 
 /** What a token that was stolen is not to be good for. `NS` is the namespace of the resources. */
 const REFUSED: readonly (readonly string[])[] = [
-  ["get", "secrets", "-A"],
+  ["get", "configmaps", "-A"],
   ["get", "pods", "-A"],
   ["get", "namespaces"],
   ["get", "leases", "-A"],
@@ -48,7 +48,7 @@ Deno.test("with the rights that deploy/ gives, and no more, a resource lives its
   const rendered = (await kube.kubectl("kustomize", BASE)).stdout;
   const rights = parseAllDocuments(rendered).map((document) => document.toJSON())
     .filter(({ kind }) => RIGHTS.test(kind));
-  assertEquals(rights.length, 8, "namespace, account, four roles, two of them bound");
+  assertEquals(rights.length, 10, "namespace, account, five roles, three of them bound");
   const stdin = JSON.stringify({ apiVersion: "v1", kind: "List", items: rights });
   const applied = await kube.kubectlWith({ stdin }, "apply", "-f", "-");
   assertEquals(applied.code, 0, applied.stderr);
@@ -68,9 +68,9 @@ Deno.test("with the rights that deploy/ gives, and no more, a resource lives its
     return cr?.status?.observed?.sizeGb === sizeGb && conditionOf(cr, "Synced") === "True/Available";
   };
   try {
-    await apply(kube, manifest(ns, "orders"));
+    await apply(kube, manifest(ns, "orders", { connectionSecretRef: {} }));
     await eventually("it is Available", () => inStep(20), 20_000, 20);
-    await apply(kube, manifest(ns, "orders", { sizeGb: 50 }));
+    await apply(kube, manifest(ns, "orders", { sizeGb: 50, connectionSecretRef: {} }));
     await eventually("it has grown", () => inStep(50), 20_000, 20);
     const deleted = await kube.kubectl("delete", "edb", "orders", "-n", ns, "--timeout=20s");
     assertEquals([deleted.code, deleted.stderr, cloud.databases().length], [0, "", 0]);

@@ -339,3 +339,78 @@ Deno.test("R2, R3, R7, D5, D7, D9, K3: what happens to instances at RDS itself i
     await stage.close();
   }
 });
+
+Deno.test("A1, A2, A3: what is kept at RDS can be adopted; another account, or one that shows nothing, changes nothing", async () => {
+  const stage = await Stage.open();
+  const { server, proxy } = stage;
+  const mutations = () => proxy.asked.filter(({ mutates }) => mutates).length;
+  const lists = () =>
+    proxy.asked.filter(({ action, verb }) => action === "DescribeDBInstances" && verb === undefined).length;
+  try {
+    stage.start();
+    await stage.apply("kept", { deletionPolicy: "Retain" });
+    // More than three that are gone at once are not believed (rule 12).
+    const others = ["b", "c", "d", "e"];
+    for (const name of others) await stage.apply(name);
+    const id = (await stage.ready("kept")).status!.providerId!;
+    for (const name of others) await stage.ready(name);
+
+    // A2, A3: other credentials, an account without instances.
+    const before = mutations();
+    for (const account of ["210987654321", undefined]) {
+      proxy.instead = ({ action }) => {
+        if (action === "DescribeDBInstances") {
+          const result = "<DescribeDBInstancesResult><DBInstances></DBInstances></DescribeDBInstancesResult>";
+          return new Response(`<DescribeDBInstancesResponse>${result}</DescribeDBInstancesResponse>`);
+        }
+        if (action !== "GetCallerIdentity" || account === undefined) return undefined;
+        const result = `<GetCallerIdentityResult><Account>${account}</Account></GetCallerIdentityResult>`;
+        return new Response(`<GetCallerIdentityResponse>${result}</GetCallerIdentityResponse>`);
+      };
+      for (const name of ["kept", ...others]) {
+        await stage.eventually(`${name} to be in doubt`, async () => {
+          const synced = (await stage.get(name)).object.status?.conditions?.find(({ type }) =>
+            type === "Synced"
+          );
+          return synced?.status !== "True" || undefined;
+        });
+      }
+      const looked = lists();
+      await stage.eventually("more looks", () => Promise.resolve(lists() > looked + 5 || undefined));
+      assertEquals(mutations(), before);
+      assertEquals((await server.instances()).length, 5);
+      proxy.instead = () => undefined;
+      // Those that were taken for gone are shown again.
+      for (const name of ["kept", ...others]) {
+        const annotations = { "db.my.domain/reconcile": `${account}-${name}` };
+        await stage.ask("PATCH", `${DATABASES}/${name}`, { metadata: { annotations } });
+        await stage.ready(name);
+      }
+      assertEquals(mutations(), before);
+    }
+
+    // A1: kept, then applied again with its id.
+    await stage.ask("DELETE", `${DATABASES}/kept`);
+    await stage.gone("kept");
+    const left = (await server.instances()).find(({ resourceId }) => resourceId === id)!;
+    assertEquals(left.status, "available");
+    await stage.apply("again", { providerId: id });
+    const { metadata, status } = await stage.ready("again");
+    assertEquals(status?.providerId, id);
+    const adopted = (await server.instances()).find(({ resourceId }) => resourceId === id)!;
+    assertEquals(adopted.tags["db.my.domain/uid"], metadata.uid);
+    assertEquals([adopted.allocatedStorage, adopted.engineVersion], [
+      left.allocatedStorage,
+      left.engineVersion,
+    ]);
+    // An adopted one is kept unless the resource says otherwise.
+    await stage.ask("PATCH", `${DATABASES}/again`, { spec: { deletionPolicy: "Delete" } });
+    for (const name of ["again", ...others]) {
+      await stage.ask("DELETE", `${DATABASES}/${name}`);
+      await stage.gone(name);
+    }
+    assertEquals(await server.instances(), []);
+  } finally {
+    await stage.close();
+  }
+});

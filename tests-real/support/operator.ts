@@ -8,6 +8,7 @@ import type { LogFields, Logger, LogLevel } from "../../src/core/log.ts";
 import { noMetrics } from "../../src/core/metrics.ts";
 import { seededRandom } from "../../src/core/random.ts";
 import { createCluster } from "../../src/kube/client.ts";
+import { createSecrets } from "../../src/kube/secrets.ts";
 import { loadClusterConfig } from "../../src/kube/config.ts";
 import { createEventRecorder, createEventsPort } from "../../src/kube/events.ts";
 import { Transport } from "../../src/kube/transport.ts";
@@ -81,6 +82,7 @@ export async function startRig(kube: Kube, options: RigOptions = {}): Promise<Ri
   });
   const operator = createOperator({
     cluster: createCluster(transport),
+    secrets: createSecrets(transport),
     provider: createSimulatedProvider(cloud, { clock }),
     recorder,
     clock,
