@@ -82,6 +82,12 @@ export type Applied =
   | { readonly object: ExternalDatabase; readonly refused?: undefined }
   | { readonly refused: string };
 
+/** The part of an answer that is read: a resource, or why it is refused. */
+interface Answer {
+  readonly message: string;
+  readonly spec: ExternalDatabaseSpec;
+}
+
 /** Applies manifests to a small API server of our own, which holds the CRD and nothing else. */
 export class Applier {
   readonly #api: ReturnType<typeof createEmbeddedApi>;
@@ -175,12 +181,11 @@ export class Applier {
     };
   }
 
-  // deno-lint-ignore no-explicit-any
   async #send(
     method: string,
     path: string,
     body: unknown,
-  ): Promise<{ readonly status: number; readonly body: any }> {
+  ): Promise<{ readonly status: number; readonly body: Answer }> {
     const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
     const answer = await this.#api.fetch(
       new Request(`http://embedded${path}`, {

@@ -10,6 +10,7 @@ import { cloudFlags } from "../../src/cli/cloud.ts";
 import { envName, type Flag } from "../../src/cli/flag.ts";
 import { parseCommandLine } from "../../src/cli/flags.ts";
 import { DEMO_FLAGS, START_FLAGS, STATECHART_FLAGS } from "../../src/cli/options.ts";
+import { PLAN_FLAGS } from "../../src/cli/plan_options.ts";
 import { createMetrics } from "../../src/server/metrics.ts";
 import { STEPS } from "../../src/statechart/machine.ts";
 import { REASONS, TOP_STATES } from "../../src/statechart/vocabulary.ts";
@@ -137,6 +138,7 @@ const COMMANDS: readonly (readonly [string, readonly Flag[]])[] = [
   ["start", START_FLAGS],
   ["demo", DEMO_FLAGS],
   ["cloud", cloudFlags],
+  ["plan", PLAN_FLAGS],
   ["statechart", STATECHART_FLAGS],
 ];
 

@@ -226,3 +226,22 @@ Deno.test("D8: a database of another namespace is not shown to who only observes
     await stage.gone("a");
     stage.cloud.remove(id);
   }));
+
+Deno.test("A1: what one resource retained another observes, and then manages: it is adopted without further consent", () =>
+  playAtEveryCrash({ minutes: 20 }, async (stage) => {
+    stage.create("a", { deletionPolicy: "Retain" });
+    await stage.available("a");
+    const id = stage.id("a");
+    stage.remove("a");
+    await stage.gone("a");
+    const mark = stage.mark();
+    stage.create("b", observing(id));
+    await stage.available("b");
+    assertEquals(stage.mutations(mark), []);
+    stage.edit("b", { managementPolicy: "Full" });
+    const { uid } = stage.get("b").metadata;
+    await stage.until("adopted", () => stage.cloud.get(id)?.tags[TAG.uid] === uid, 3 * MINUTE);
+    await stage.available("b");
+    assertEquals(stage.cloud.get(id)?.tags[TAG.retained], undefined);
+    assertEquals(stage.effects("create").length, 1);
+  }, 6));
