@@ -5,6 +5,7 @@
  */
 import { ANNOTATION, TAG } from "../api/constants.ts";
 import { classlessDeletion } from "./class_view.ts";
+import { boundReadiness } from "./decide_binding.ts";
 import type { Decision, ReleaseCause, Verdict } from "./decision.ts";
 import { isOwnUnsought, otherOwner, ownInstead, strayOf, strayRereadMs } from "./decide_conflict.ts";
 import { isLeftAlone } from "./decide_unadopted.ts";
@@ -68,7 +69,8 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
       "Deletion waits, as spec.paused is true: set it to false to let the database go",
     );
     const step = isReadDue(k) ? "confirm" : "idle";
-    return { ...said, step, ready: listedReadiness(k, view, paused), synced: paused };
+    const ready = boundReadiness(k, view, listedReadiness(k, view, paused));
+    return { ...said, step, ready, synced: paused };
   }
   // Rule 15, "at once": no create was ever sent for it, or every one was refused by a definite answer.
   if (neverCreated(k)) return release("neverCreated");

@@ -7,6 +7,7 @@ import { ANNOTATION, TAG } from "../../src/api/constants.ts";
 import type { ExternalState } from "../../src/statechart/knowledge.ts";
 import {
   absent,
+  condition,
   cr,
   db,
   deleting,
@@ -18,6 +19,7 @@ import {
   tags,
   TOKENLESS,
   UID,
+  view,
 } from "./support.ts";
 
 import { table } from "./decide_table.ts";
@@ -50,6 +52,19 @@ table("deletion", {
   "D4: a paused one waits and says so": {
     k: known(dead({ spec: { paused: true } })),
     is: "Deleting/idle",
+    synced: "Paused",
+  },
+  "K4: a paused one is not called ready before its connection Secret is in order (seeds 794, 930)": {
+    k: known(
+      dead({
+        spec: { paused: true, connectionSecretRef: {} },
+        status: inStep({ conditions: [condition("Ready", "False", "SecretPending"), condition("Synced")] }),
+      }),
+      { observation: seen() },
+    ),
+    v: { provider: { ...view().provider!, passwords: "always" } },
+    is: "Deleting/idle",
+    ready: "False/SecretPending",
     synced: "Paused",
   },
   "rule 6: the id of a create just answered is recorded first": {
