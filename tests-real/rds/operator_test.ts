@@ -264,7 +264,7 @@ Deno.test("C1, K1, D1: the operator, killed with -9 at the calls of RDS of a who
   }
 });
 
-Deno.test("R2, R3, R7, D5, D7, D9, K3: what happens to instances at RDS itself is understood by the operator", async () => {
+Deno.test("R2, R3, R7, D2, D5, D7, D9, K2, K3: what happens to instances at RDS itself is understood by the operator", async () => {
   const stage = await Stage.open();
   const { server, proxy } = stage;
   try {
@@ -298,12 +298,24 @@ Deno.test("R2, R3, R7, D5, D7, D9, K3: what happens to instances at RDS itself i
     });
     assertEquals(await stage.loggedIn("orders"), held);
 
+    // The Secret is deleted: written anew, with a password that RDS has taken.
+    await stage.ask("DELETE", `${SECRETS}/orders-connection`);
+    await stage.loggedIn("orders", held);
+    await stage.ready("orders");
+
+    // What RDS has no version of is refused, and goes at once.
+    await stage.apply("wrong", { version: "9.6" });
+    await stage.says("wrong", "CreateFailed");
+    await stage.ask("DELETE", `${DATABASES}/wrong`);
+    await stage.gone("wrong");
+
     // A wanted size and version are sent once.
+    const asked = mutations();
     await stage.ask("PATCH", `${DATABASES}/orders`, { spec: { sizeGb: 50, version: "17" } });
     await stage.ready("orders", ({ status }) => {
       return status?.observed?.sizeGb === 50 && status.observed.version === "17.2";
     });
-    assertEquals(mutations(), before + 1);
+    assertEquals(mutations(), asked + 1);
 
     // Somebody deletes the other one at the console: absence is confirmed, and it is made anew.
     const lost = (await stage.get("other")).object.status!.providerId!;
@@ -329,6 +341,8 @@ Deno.test("R2, R3, R7, D5, D7, D9, K3: what happens to instances at RDS itself i
       "available",
     ]]);
 
+    // Gone at RDS before its resource is deleted: no matter.
+    await server.vanish((await server.instances())[0]!.identifier);
     await stage.ask("DELETE", `${DATABASES}/other`);
     await stage.gone("other");
     assertEquals(await server.instances(), []);

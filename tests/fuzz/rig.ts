@@ -12,6 +12,7 @@ import { noMetrics } from "../../src/core/metrics.ts";
 import { seededRandom } from "../../src/core/random.ts";
 import { createEmbeddedApi } from "../../src/embedded/api.ts";
 import { createCluster } from "../../src/kube/client.ts";
+import { createSecrets } from "../../src/kube/secrets.ts";
 import { createEventRecorder, createEventsPort } from "../../src/kube/events.ts";
 import { Transport } from "../../src/kube/transport.ts";
 import { createOperator, type Operator } from "../../src/operator/operator.ts";
@@ -130,6 +131,7 @@ export function startFuzzRig(api: FuzzApi, engines: Engines): FuzzRig {
   });
   const operator = createOperator({
     cluster: createCluster(api.transport),
+    secrets: createSecrets(api.transport),
     provider: createSimulatedProvider(cloud, { clock }),
     recorder,
     clock,
