@@ -53,6 +53,9 @@ export const STARTS: Readonly<Record<string, DatabaseInput>> = {
   "a resource with a finalizer": start(cr()),
   "a resource in a fresh process": start(cr(), { settleSince: NOW }),
   "a resource that adopts": start(cr({ spec: { providerId: "db-9" } })),
+  "a resource that only observes": start(
+    cr({ meta: { finalizers: [] }, spec: { providerId: "db-9", managementPolicy: "ObserveOnly" } }),
+  ),
   "a database in step": start(cr({ status: inStep() })),
   "a database that is created": start(cr({ status: inStep({ state: "Creating", endpoint: undefined }) })),
   "a database that drifted": start(cr({ status: inStep({ state: "Drifted" }) })),
@@ -121,6 +124,9 @@ export function serialize(snapshot: AnyMachineSnapshot): string {
     spec.providerId,
     spec.sizeGb,
     spec.deletionPolicy,
+    spec.managementPolicy,
+    status?.observeOnly,
+    status?.finalSnapshot,
     status?.providerId,
     status?.state,
     status?.removing,
@@ -207,7 +213,9 @@ function objects(k: Knowledge): ExternalDatabase[] {
 function outcomes(effect: Effect, s: Snapshot): Learned[] {
   const { context: { knowledge: k, decision } } = s;
   const status = k.object.status ?? {};
-  const id = status.providerId ?? decision.database?.id ?? "db-1";
+  const { spec } = k.object;
+  const named = spec.managementPolicy === "ObserveOnly" ? spec.providerId : undefined;
+  const id = status.providerId ?? decision.database?.id ?? named ?? "db-1";
   const see = (change: Partial<ExternalState> = {}, sentAt = NOW): Learned => ({
     observation: { kind: "present", database: db({ id, ...change }), sentAt },
   });
