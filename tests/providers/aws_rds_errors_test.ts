@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
+import fc from "fast-check";
 import { type DatabaseProvider, ProviderError } from "../../src/providers/port.ts";
 import { CALL, described, instance, KEYS, ok, rdsOn, refusal } from "./aws_rds_fake.ts";
 import { serveRaw } from "./raw_server.ts";
@@ -125,6 +126,56 @@ Deno.test("S6: a page of somebody else's is never taken for an answer, whatever 
   // An answer of the right name that holds no list is no empty list.
   const meet = meeting(() => ok("DescribeDBInstances"));
   for (const verb of ["get", "list"] as const) assertEquals((await meet(verb)).errorClass, "retryable");
+});
+
+Deno.test("S6: an answer that is cut anywhere is none, and one with anything in it is a value or an error of a class", async () => {
+  const whole = described(instance());
+  for (let size = 0; size < whole.length; size += 11) {
+    const meet = meeting(() => whole.slice(0, size));
+    assertEquals((await meet("get")).errorClass, "retryable", whole.slice(0, size));
+    const created = ok("CreateDBInstance", instance());
+    const meetCreate = meeting(() => created.slice(0, Math.min(size, created.length - 1)));
+    assertEquals((await meetCreate("create")).errorClass, "unknown");
+  }
+  const anything = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.constantFrom(
+      "",
+      "0",
+      "-1",
+      "1e999",
+      "NaN",
+      "<x/>",
+      "&amp;",
+      "&#0;",
+      "&undefined;",
+      "<![CDATA[x]]>",
+      "<!-- -->",
+      "__proto__",
+    ),
+  );
+  const field = fc.constantFrom(
+    ...[
+      "DBInstanceIdentifier",
+      "Engine",
+      "EngineVersion",
+      "DBInstanceStatus",
+      "Endpoint",
+      "AllocatedStorage",
+    ],
+    ...["InstanceCreateTime", "DbiResourceId", "DBInstanceArn", "TagList", "DBName", "PendingModifiedValues"],
+  );
+  await fc.assert(
+    fc.asyncProperty(field, anything, async (name, value) => {
+      const { provider } = rdsOn(() => described(instance({ [name]: value })));
+      for (const read of [() => provider.get("db-AAAA", CALL), () => provider.list({ ...CALL, tags: {} })]) {
+        const error = await read().then(() => undefined, (e: unknown) => e);
+        assert(error === undefined || error instanceof ProviderError, String(error));
+        assert(error === undefined || error.errorClass === "retryable", error?.message);
+      }
+    }),
+    { numRuns: 300 },
+  );
 });
 
 Deno.test("a list that is empty, and a filter that finds nothing, are definite answers", async () => {
