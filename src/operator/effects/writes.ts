@@ -19,8 +19,10 @@ import {
   belongsToOther,
   incarnationOf,
   isAdopted,
+  isObserveOnly,
   isRemovalAsked,
   MAX_INT32,
+  specOf,
 } from "../../statechart/facts.ts";
 import {
   type ExternalState,
@@ -77,7 +79,7 @@ function isYoung(env: EffectEnv, { metadata }: ExternalDatabase): boolean {
 }
 
 /** Records a database's id, with all else that is known, in one write (rule 6). */
-export const record: EffectFunction = async (env, { decision, latest }, signal) => {
+export const record: EffectFunction = async (env, { decision, knowledge, latest }, signal) => {
   if (decision.database === undefined) throw new StepError("bug", "There is no database to record");
   const account = await accountOf(env, latest(), decision.database, signal);
   const back = await standsStill(env, latest(), decision.database, signal);
@@ -86,6 +88,8 @@ export const record: EffectFunction = async (env, { decision, latest }, signal) 
   const database = anew?.database ?? decision.database;
   if (anew !== undefined && belongsToOther(latest(), database)) return { observation: anew };
   const k = latest();
+  // Decided while it only observed another's database: now that is to be adopted first (rule 18, S3).
+  if (isObserveOnly(knowledge.object) && !isObserveOnly(k.object)) return { observation: anew };
   const view = env.view(k.object.metadata.uid);
   const provider = view.provider && { ...view.provider, account };
   const { status } = recordedStatus(k, database, { ...view, provider });
@@ -252,15 +256,22 @@ export const release: EffectFunction = async (env, { decision, latest, knowledge
   const { object } = latest();
   const operations = removeFinalizer(object.metadata);
   if (operations === undefined) return { object };
+  const guarded = [...stillObserved(object), ...operations];
   const facts = await patching(
     env,
     object,
     signal,
-    () => env.cluster.patch(keyOf(object), operations, { signal }),
+    () => env.cluster.patch(keyOf(object), guarded, { signal }),
   ).catch((error: unknown) => unansweredRelease(env, object, error, signal));
   announceRelease(env, object, decision.cause ?? "deleted", knowledge);
   return { ...facts, released: true };
 };
+
+/** What only observes leaves its database behind, unread: only while its spec says so, which no watch need have told otherwise. */
+function stillObserved(object: ExternalDatabase): JsonPatchOperation[] {
+  if (!isObserveOnly(object)) return [];
+  return [{ op: "test", path: "/spec/managementPolicy", value: specOf(object).managementPolicy }];
+}
 
 /** The id may have been recorded: what anybody may have been told of is not deleted behind a CR that vanishes (S2). */
 function unansweredRecord(error: unknown): never {
