@@ -18,7 +18,7 @@ import {
 } from "./values.ts";
 
 /** The clouds that `--provider` knows. */
-export const PROVIDERS = ["simulated", "http", "postgres", "aws-rds", "local"] as const;
+export const PROVIDERS = ["simulated", "http", "postgres", "aws-rds", "local", "none"] as const;
 /** A value of `--provider`. */
 export type ProviderName = typeof PROVIDERS[number];
 

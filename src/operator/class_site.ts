@@ -19,7 +19,8 @@ import type { ClassesPort } from "../kube/class_port.ts";
 import { Reflector, type ReflectorOptions } from "../kube/reflector.ts";
 import type { StoredSecret } from "../kube/secrets_port.ts";
 import type { ClassRequest } from "../providers/from_class.ts";
-import { type DatabaseProvider, ProviderError } from "../providers/port.ts";
+import { createNoProvider } from "../providers/none.ts";
+import type { DatabaseProvider } from "../providers/port.ts";
 import type { ClassFacts } from "./class_status.ts";
 import type { ProviderSite, SiteTuning } from "./site.ts";
 
@@ -70,7 +71,9 @@ export class ClassSite {
   constructor(options: ClassSiteOptions) {
     this.#o = options;
     this.name = options.name;
-    this.site = options.makeSite(absentProvider(options.name));
+    this.site = options.makeSite(
+      createNoProvider(`The ExternalDatabaseClass "${options.name}" is not there`),
+    );
   }
 
   /** The class as the cluster has it; `undefined` when it is not there. */
@@ -287,19 +290,4 @@ export class ClassSite {
 /** The text behind base64; what is no text is no credential. */
 function decode(value: string): string {
   return new TextDecoder().decode(Uint8Array.from(atob(value), (c) => c.charCodeAt(0)));
-}
-
-/** Stands where a class is not there. */
-function absentProvider(name: string): DatabaseProvider {
-  const refuse = () =>
-    Promise.reject(new ProviderError("retryable", `The ExternalDatabaseClass "${name}" is not there`));
-  return {
-    name: "none",
-    info: refuse,
-    get: refuse,
-    list: refuse,
-    create: refuse,
-    modify: refuse,
-    delete: refuse,
-  };
 }

@@ -19,6 +19,7 @@ import type { ClassesPort } from "../kube/class_port.ts";
 import { KubeError } from "../kube/port.ts";
 import { Reflector, type ReflectorOptions } from "../kube/reflector.ts";
 import type { ClassRequest } from "../providers/from_class.ts";
+import { NO_PROVIDER } from "../providers/none.ts";
 import type { DatabaseProvider } from "../providers/port.ts";
 import { classNameOf, type ClassView } from "../statechart/class_view.ts";
 import { ClassSite, type ClassSiteOptions } from "./class_site.ts";
@@ -56,6 +57,12 @@ export interface DirectoryOptions {
   /** The resources of a site must decide anew. */
   readonly onChange: (site: ProviderSite) => void;
 }
+
+/** What a resource without class is told where the flags name no account. */
+const NO_CLASS: ClassView = {
+  name: "",
+  missing: "the resource names no class, no class is the default, and the operator has no account of its own",
+};
 
 /** Longest time between two looks at what the statuses are to say, in milliseconds. */
 const REPORT_MS = 5_000;
@@ -123,7 +130,7 @@ export class ClassDirectory {
       return { name: name === probe ? "" : name, unheard: true, missing: this.#problem };
     }
     const name = classNameOf(object, this.#default);
-    if (name === "") return undefined;
+    if (name === "") return this.#o.flags.gateway.name === NO_PROVIDER ? NO_CLASS : undefined;
     if (this.#o.classes === undefined) {
       return { name, missing: `classes are not served here, and the resource names "${name}"` };
     }

@@ -17,6 +17,7 @@ import type { Cluster, EventRecorder } from "../kube/port.ts";
 import type { ReflectorTimes } from "../kube/reflector_parts.ts";
 import type { Secrets } from "../kube/secrets_port.ts";
 import { Reflector, type ReflectorOptions } from "../kube/reflector.ts";
+import { NO_PROVIDER } from "../providers/none.ts";
 import type { Database, DatabaseProvider } from "../providers/port.ts";
 import type { ClassView } from "../statechart/class_view.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
@@ -324,11 +325,12 @@ export class Operator {
     this.#settleSince = clock.monotonic();
     const running = AbortSignal.any([signal, this.#stop.signal]);
     if (!(await this.#identify(running))) return;
+    const hasAccount = this.site.gateway.name !== NO_PROVIDER;
     const parts = [
-      this.site.account.run(running),
+      ...(hasAccount ? [this.site.account.run(running)] : []),
       this.reflector.run(running),
       this.bindings.run(running),
-      this.site.observer.run(running),
+      ...(hasAccount ? [this.site.observer.run(running)] : []),
       ...(this.#deps.classes === undefined ? [] : [this.classes.run(running)]),
       this.supervisor.sweep(running),
     ];

@@ -8,6 +8,7 @@ import type { Logger } from "../core/log.ts";
 import type { Random } from "../core/random.ts";
 import { createHttpProvider } from "./http.ts";
 import { createLazyProvider } from "./lazy.ts";
+import { createNoProvider } from "./none.ts";
 import type { DatabaseProvider } from "./port.ts";
 import { ProviderError } from "./port.ts";
 import { SimulatedCloud } from "./simulated/cloud.ts";
@@ -15,7 +16,7 @@ import { createSimulatedProvider } from "./simulated/provider.ts";
 import type { Fetch } from "./transport.ts";
 
 /** The names that `--provider` takes. */
-export const PROVIDER_NAMES = ["simulated", "http", "postgres", "aws-rds", "local"] as const;
+export const PROVIDER_NAMES = ["simulated", "http", "postgres", "aws-rds", "local", "none"] as const;
 
 /** One of {@linkcode PROVIDER_NAMES}. */
 export type ProviderName = typeof PROVIDER_NAMES[number];
@@ -106,6 +107,8 @@ export function createProvider(name: string, options: ProviderOptions): Database
         });
       });
     }
+    case "none":
+      return createNoProvider("The operator has no account of its own (--provider none)");
     default:
       throw new Error(
         `Choosing the provider: there is no "${name}"; there are ${PROVIDER_NAMES.join(", ")}`,

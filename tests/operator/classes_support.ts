@@ -8,6 +8,7 @@ import { ClassError, type ClassRequest } from "../../src/providers/from_class.ts
 import { type CallOptions, type DatabaseProvider, ProviderError } from "../../src/providers/port.ts";
 import { SimulatedCloud } from "../../src/providers/simulated/cloud.ts";
 import { createSimulatedProvider } from "../../src/providers/simulated/provider.ts";
+import type { OperatorDeps } from "../../src/operator/operator.ts";
 import { ModelClasses } from "../support/model_classes.ts";
 import { type Process, World } from "../support/world.ts";
 
@@ -41,8 +42,9 @@ export class Accounts {
   }
 
   /** Starts the operator with classes. */
-  start(): Process {
+  start(deps: Partial<OperatorDeps> = {}): Process {
     return this.world.start({
+      ...deps,
       classes: {
         port: this.classes,
         ownNamespace: OWN_NAMESPACE,

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { PINNED_CLASS } from "../../src/api/constants.ts";
 import { KubeError } from "../../src/kube/port.ts";
+import { createNoProvider } from "../../src/providers/none.ts";
 import { type Accounts, amongAccounts, OWN_NAMESPACE } from "./classes_support.ts";
 
 const gold = { provider: "simulated", parameters: { cloud: "gold" } } as const;
@@ -316,4 +317,21 @@ Deno.test("S2: a database without resource is reported, whatever account it is i
     world.cluster.vanish("default", "a");
     await world.until("reported", () => operator.orphans.orphans.length === 1, 60_000);
     assertEquals(accounts.names("gold"), ["a"]);
+  }));
+
+Deno.test("Classes: an operator without an account of its own begins nothing for a resource without class", () =>
+  amongAccounts(async (accounts) => {
+    const { world, classes } = accounts;
+    classes.apply("gold", gold);
+    accounts.start({ provider: createNoProvider("none") });
+    world.cluster.create("default", "a");
+    world.cluster.create("default", "b", { className: "gold" });
+    await world.available("b");
+    await world.until("told", () => world.condition("a", "Synced") === "False/ClassMissing");
+    assertMatch(message(accounts, "a"), /names no class, no class is the default/);
+    assertEquals(world.get("a")?.metadata.finalizers ?? [], []);
+    classes.apply("gold", gold, { isDefault: true });
+    await world.available("a");
+    assertEquals([accounts.names("gold"), world.cloud.databases()], [["a", "b"], []]);
+    assertEquals(world.lines.filter((l) => l.message === "Provider does not answer"), []);
   }));
