@@ -172,9 +172,17 @@ export class ProviderGateway {
     return this.#call("delete", lane, signal, wanted, (o) => this.#provider.delete(id, { ...o, ...more }));
   }
 
-  #fence(fence = this.#o.fence): void {
+  #fence(): void {
     try {
-      fence();
+      this.#o.fence();
+    } catch (error) {
+      throw new NotSentError(error instanceof Error ? error.message : String(error), { cause: error });
+    }
+  }
+
+  #mayChange(): void {
+    try {
+      this.#o.mayChange?.();
     } catch (error) {
       throw new NotSentError(error instanceof Error ? error.message : String(error), { cause: error });
     }
@@ -193,7 +201,7 @@ export class ProviderGateway {
       const beforeSend = wanted === false ? undefined : () => {
         wanted();
         this.#fence();
-        if (this.#o.mayChange !== undefined) this.#fence(this.#o.mayChange);
+        this.#mayChange();
       };
       if (wanted !== false) this.#mutations++;
       let outcome = "ok";

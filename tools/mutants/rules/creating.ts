@@ -23,7 +23,7 @@ export const CREATING: readonly RuleMutant[] = [
     "a CR without our finalizer is new, whatever its status says",
     knowledge,
     "isNew",
-    "!hasFinalizer(object) && Object.keys(object.status ?? {}).length === 0",
+    "!hasFinalizer(object) && (Object.keys(object.status ?? {}).length === 0 || isBarred(object))",
     "!hasFinalizer(object)",
   ),
   mutant(
@@ -41,7 +41,7 @@ export const CREATING: readonly RuleMutant[] = [
     "a finalizer that was stripped is not put back",
     decide,
     "plan",
-    "if (!observes && !hasFinalizer(object) && !isNew(object)) return finalize(k, view);",
+    "if (!observes && !hasFinalizer(object) && !isNew(object) && mayBegin(object, view)) { return finalize(k, view); }",
     "",
   ),
   mutant(

@@ -342,7 +342,7 @@ export const DELETING: readonly RuleMutant[] = [
     "an adopted database that is lost is re-created by default",
     facts,
     "policiesOf",
-    'spec.providerId !== undefined && spec.providerId === status?.providerId ? "Report" : spec.onMissing ?? (adopted ? "Report" : "Recreate")',
+    'spec.providerId !== undefined && spec.providerId === status?.providerId ? "Report" : spec.onMissing ?? inherited?.onMissing ?? (adopted ? "Report" : "Recreate")',
     'spec.onMissing ?? "Recreate"',
   ),
   mutant(
