@@ -11,7 +11,7 @@ import { describeFailure } from "./failure.ts";
 import type { Invocation } from "./flags.ts";
 import { EXIT_USAGE, parseCommandLine } from "./flags.ts";
 import type { LogOptions } from "./options.ts";
-import { untilSignal } from "./signals.ts";
+import { OF_A_TERMINAL, untilSignal } from "./signals.ts";
 
 /** Exit code of a command that failed. */
 export const EXIT_FAILED = 1;
@@ -69,6 +69,7 @@ async function dispatch(invocation: Exclude<Invocation, { command: "usage" }>): 
       return await untilSignal(
         AMBIENT.clock,
         (signal) => runDemo(invocation.options, { ...AMBIENT, log, signal, say }),
+        OF_A_TERMINAL,
       );
     }
     case "cloud": {
@@ -77,6 +78,7 @@ async function dispatch(invocation: Exclude<Invocation, { command: "usage" }>): 
       return await untilSignal(
         AMBIENT.clock,
         (signal) => runCloud(invocation.options, { ...AMBIENT, log, signal }),
+        OF_A_TERMINAL,
       );
     }
   }
