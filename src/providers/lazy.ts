@@ -17,8 +17,11 @@ export function createLazyProvider(name: string, load: () => Promise<DatabasePro
   };
   return {
     name,
-    // One that never was loaded holds nothing.
-    close: async () => await (await loading?.catch(() => undefined))?.close?.(),
+    async close() {
+      const held = loading;
+      loading = undefined; // a later call loads another
+      await (await held?.catch(() => undefined))?.close?.(); // one that never was loaded holds nothing
+    },
     info: async (options) => await (await loaded()).info(options),
     get: async (id, options) => await (await loaded()).get(id, options),
     list: async (options) => await (await loaded()).list(options),
