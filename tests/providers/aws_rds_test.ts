@@ -145,6 +145,23 @@ Deno.test("an account is named by number and region; RDS says what it promises",
     deletionProtection: true,
   });
   assertEquals(arrived[0]!.url, "https://sts.eu-west-1.amazonaws.com/");
+  const places: readonly [Record<string, string>, string, string][] = [
+    [{ endpointUrl: "http://127.0.0.1:1" }, "http://127.0.0.1:1/", "http://127.0.0.1:1/"],
+    [
+      { endpointUrl: "https://vpce-1.rds.eu-west-1.vpce.amazonaws.com" },
+      "https://vpce-1.rds.eu-west-1.vpce.amazonaws.com/",
+      "https://sts.eu-west-1.amazonaws.com/",
+    ],
+    [{ endpointUrl: "http://a.test", stsEndpointUrl: "http://b.test" }, "http://a.test/", "http://b.test/"],
+  ];
+  for (const [parameters, rds, sts] of places) {
+    const asked = rdsOn(({ action }) => {
+      return action === "GetCallerIdentity" ? ok(action, "<Account>123456789012</Account>") : described();
+    }, { parameters });
+    await asked.provider.info(CALL);
+    await asked.provider.list({ ...CALL, tags: {} });
+    assertEquals(asked.arrived.map(({ url }) => url), [sts, rds]);
+  }
   const nameless = rdsOn(({ action }) => ok(action));
   assertEquals((await failure(nameless.provider.info(CALL))).slice(0, 2), ["retryable", "InvalidAnswer"]);
 });

@@ -180,7 +180,11 @@ export class AwsClients {
         defaultUserAgentProvider: () => Promise.resolve(agent),
         userAgentAppId: "externaldatabase-operator",
       };
-      const { endpointUrl, stsEndpointUrl = endpointUrl } = parameters;
+      const { endpointUrl } = parameters;
+      // A double of AWS has both APIs at one place; AWS's own endpoint of RDS has no STS.
+      const together = endpointUrl !== undefined &&
+        !/\.amazonaws\.com(\.cn)?$/.test(new URL(endpointUrl).hostname);
+      const { stsEndpointUrl = together ? endpointUrl : undefined } = parameters;
       pair = {
         rds: new RDSClient({ ...common, ...(endpointUrl === undefined ? {} : { endpoint: endpointUrl }) }),
         sts: new STSClient({

@@ -39,7 +39,9 @@ export const rdsParametersSchema = z.strictObject({
   endpointUrl: url.optional().describe(
     "URL of RDS's API, such as an interface endpoint's. Default: the region's.",
   ),
-  stsEndpointUrl: url.optional().describe("URL of STS's API. Default: endpointUrl, else the region's."),
+  stsEndpointUrl: url.optional().describe(
+    "URL of STS's API. Default: endpointUrl where that is not AWS's own, else the region's.",
+  ),
   assumeRoleArn: text(/^arn:[^:\s]+:iam::\d{12}:role\/\S+$/, "is not the ARN of a role").optional()
     .describe("Role to take on with the credentials, such as one of another account."),
   assumeRoleExternalId: z.string().min(2).max(1224).optional(),
