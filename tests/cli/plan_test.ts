@@ -1,6 +1,19 @@
 /** `plan` over a whole cluster: each kind of thing that an operator would do, and that nothing is done. @module */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { ANNOTATION, TAG } from "../../src/api/constants.ts";
+import {
+  ANNOTATION,
+  API_VERSION,
+  CLASS_KIND,
+  CLASS_PLURAL,
+  GROUP,
+  TAG,
+  VERSION,
+} from "../../src/api/constants.ts";
+import { classResourceDefinition } from "../../src/api/crd.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { systemRandom } from "../../src/core/random.ts";
+import { SimulatedCloud } from "../../src/providers/simulated/cloud.ts";
+import { serveCloud } from "../../src/providers/simulated/server.ts";
 import { readOnlyCluster, readOnlyProvider } from "../../src/plan/read_only.ts";
 import { finalSnapshotName } from "../../src/statechart/snapshot.ts";
 import { onStage } from "./plan_support.ts";
@@ -220,6 +233,67 @@ Deno.test("A connection Secret that would be written, and a password that would 
     const { text } = await stage.plan();
     assertMatch(text, /^~ write +default\/b +the connection Secret login /m);
     assert(!/uri|postgresql:\/\//.test(text));
+  }));
+
+Deno.test("Each class's own account is looked at, its defaults and bounds hold, and one that is not there is told", () =>
+  onStage(async (stage) => {
+    const other = new SimulatedCloud({
+      clock: systemClock,
+      random: systemRandom,
+      latencyMs: 0,
+      account: "other",
+    });
+    const server = serveCloud(other);
+    try {
+      await stage.api(
+        "POST",
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        classResourceDefinition(),
+      );
+      const make = (name: string, spec: object) =>
+        stage.api("POST", `/apis/${GROUP}/${VERSION}/${CLASS_PLURAL}`, {
+          apiVersion: API_VERSION,
+          kind: CLASS_KIND,
+          metadata: { name },
+          spec: { provider: "http", ...spec },
+        });
+      await make("gold", {
+        parameters: { url: server.url },
+        defaults: { deletionPolicy: "Retain" },
+        allowed: { sizeGb: { max: 30 } },
+      });
+      await make("broken", { parameters: { uri: server.url } });
+      await make("here", { provider: "local", parameters: { folder: "/tmp/x" } });
+      await stage.put("a", { spec: { className: "gold" } });
+      await stage.put("b", { spec: { className: "gold", sizeGb: 40 } });
+      await stage.put("c", { spec: { className: "none" } });
+      await stage.put("d", { spec: { className: "broken" } });
+      await stage.put("e", { spec: { className: "here" } });
+      await stage.put("f", {});
+      await stage.put("g", { spec: { className: "gold" }, status: { className: "gold", account: "other" } });
+      const { metadata } = await stage.api(
+        "GET",
+        "/apis/crd.my.domain/v1/namespaces/default/externaldatabases/g",
+      );
+      const { id } = other.insert({ name: "g", tags: stage.tags("g", metadata.uid) });
+      await stage.api("PATCH", "/apis/crd.my.domain/v1/namespaces/default/externaldatabases/g/status", {
+        status: { providerId: id },
+      });
+      await stage.api("DELETE", "/apis/crd.my.domain/v1/namespaces/default/externaldatabases/g");
+      const { plan } = await stage.json();
+      assertEquals(plan.resources.map((r) => [r.name, r.class, r.actions[0]?.action ?? r.reason]), [
+        ["a", "gold", "create"],
+        ["b", "gold", "NotAllowed"],
+        ["c", "none", "ClassMissing"],
+        ["d", "broken", "ClassMissing"],
+        ["e", "here", "ClassMissing"],
+        ["f", null, "create"],
+        ["g", "gold", "retain"],
+      ]);
+      assertEquals(other.ledger.mutatingCalls(), []);
+    } finally {
+      await server.close();
+    }
   }));
 
 Deno.test("What a user wrote can neither paint nor break the lines, and colours come for terminals alone", () =>
