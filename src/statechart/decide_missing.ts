@@ -23,7 +23,7 @@ import { lossesInARow, recreationWaitMs } from "./losses.ts";
 import { no } from "./verdicts.ts";
 import { ACCOUNT_WAIT_MS, type View } from "./view.ts";
 
-/** An absence older than this, in milliseconds, is read again before it decides anything (S6). */
+/** An absence whose lookup is older than this, in milliseconds, is read again before it decides anything (S6). */
 const ABSENCE_AGE_MS = 60_000;
 
 /** Drifted, until the absence is certain; then a new incarnation. */
@@ -90,6 +90,7 @@ export function decideMissing(k: Knowledge, view: View): Decision {
     );
     return { ...said, ready: again, synced: again, step: "wait", waitMs: wait };
   }
-  if (age > ABSENCE_AGE_MS) return { ...said, step: "confirm" };
+  // Not since the read: at a slow cloud with many to ask for, the lookup's turn alone comes later than that.
+  if (view.now - lookup.sentAt > ABSENCE_AGE_MS) return { ...said, step: "confirm" };
   return { ...said, step: "reincarnate" };
 }

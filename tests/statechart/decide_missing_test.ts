@@ -86,6 +86,10 @@ table("missing", {
     k: known(withId(), { observation: absent(60_001), lookup: lookup([], 60_001) }),
     is: "Drifted/confirm",
   },
+  "L1: not where only the read's turn and the lookup's lay so far apart, at a slow cloud (seed 10041)": {
+    k: known(withId(), { observation: absent(90_000), lookup: lookup([], 2_000) }),
+    is: "Drifted/reincarnate",
+  },
   "R7: onMissing Report only says so": {
     k: known(withId({ spec: { onMissing: "Report" } }), gone),
     is: "Drifted/idle",
