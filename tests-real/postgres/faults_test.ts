@@ -1,9 +1,28 @@
 import { assert, assertEquals } from "@std/assert";
-import { type CreateRequest, type DatabaseProvider, ProviderError } from "../../src/providers/port.ts";
+import {
+  type CreateRequest,
+  type Database,
+  type DatabaseProvider,
+  ProviderError,
+} from "../../src/providers/port.ts";
 import { IDLE_SECONDS } from "../../src/providers/postgres/session.ts";
 import type { PostgresServer } from "../support/postgres.ts";
 import { type Fate, type Proxy, serveProxy } from "./proxy.ts";
 import { CALL, leftovers, listAll, OPERATOR, providerOn, requestFor, serverOf, sql } from "./support.ts";
+
+const [PASSWORD, RENEWED] = ["first-0123456789abcdef", "second-0123456789abcdef"];
+
+/** Whether the owner of a database gets in with a password. */
+async function logsIn(server: PostgresServer, { access }: Database, password: string): Promise<boolean> {
+  const { username: user, database } = access!;
+  return await sql(server, "SELECT 1", { user, database, password }).then(
+    () => true,
+    (error: { code?: string }) => {
+      assertEquals(error.code, "28P01");
+      return false;
+    },
+  );
+}
 
 /** Statements that change something. */
 const MUTATES = /^(CREATE|COMMENT|ALTER|REVOKE|DROP)/;
@@ -58,19 +77,24 @@ async function removeAll(provider: DatabaseProvider, uid: string): Promise<void>
   }, (left) => left === 0);
 }
 
-/** The statements of one create and one delete, as they go when nothing is in the way. */
-async function rehearse(server: PostgresServer): Promise<{ create: string[]; remove: string[] }> {
+/** The statements of one create, one change of password and one delete, as they go when nothing is in the way. */
+async function rehearse(
+  server: PostgresServer,
+): Promise<{ create: string[]; renew: string[]; remove: string[] }> {
   const create: string[] = [];
+  const renew: string[] = [];
   const remove: string[] = [];
   let into = create;
   const provider = providerOn(server.urlOf(OPERATOR), { onStatement: (text) => into.push(text) });
   await provider.info(CALL); // so that the server is known, as it is to a process that has just restarted and listed
   create.length = 0;
-  const { id } = await provider.create(requestFor(server), CALL);
+  const { id } = await provider.create(requestFor(server, { password: PASSWORD }), CALL);
+  into = renew;
+  await provider.modify(id, { password: RENEWED }, CALL);
   into = remove;
   await provider.delete(id, CALL);
   await provider.close();
-  return { create, remove };
+  return { create, renew, remove };
 }
 
 for (const major of [14, 18] as const) {
@@ -102,7 +126,7 @@ for (const major of [14, 18] as const) {
     for (let n = 0; n < create.length; n++) {
       for (const fate of FATES) {
         await withCut(async ({ server, proxy, first, second }) => {
-          const request = requestFor(server);
+          const request = requestFor(server, { password: PASSWORD });
           cutAt(proxy, n, fate);
           const outcome = await classOf(first.create(request, CALL));
           // The last statement gives the lock back: the database is there and its answer known.
@@ -114,6 +138,7 @@ for (const major of [14, 18] as const) {
           );
           assertEquals((await listAll(second)).items, [made]);
           assertEquals(made?.tags, request.tags);
+          assertEquals(await logsIn(server, made!, PASSWORD), true, `cut ${fate} ${create[n]}`);
           assertEquals((await leftovers(server)).length, 2); // one role, one database
           await second.delete(made!.id, CALL);
         });
@@ -126,7 +151,7 @@ for (const major of [14, 18] as const) {
     for (let n = 0; n < create.length; n++) {
       for (const fate of FATES) {
         await withCut(async ({ server, proxy, first, second }) => {
-          const request = requestFor(server);
+          const request = requestFor(server, { password: PASSWORD });
           cutAt(proxy, n, fate);
           await classOf(first.create(request, CALL));
           // What the operator does with one that it finds: it reads it until it is there.
@@ -134,10 +159,39 @@ for (const major of [14, 18] as const) {
             "db.my.domain/uid": request.tags["db.my.domain/uid"]!,
           });
           if (found !== undefined) {
-            await persist(() => second.get(found.id, CALL), ({ state }) => state === "Available");
+            const whole = await persist(
+              () => second.get(found.id, CALL),
+              ({ state }) => state === "Available",
+            );
+            assertEquals(await logsIn(server, whole!, PASSWORD), true, `cut ${fate} ${create[n]}`);
             assertEquals((await leftovers(server)).length, 2);
           }
           await removeAll(second, request.tags["db.my.domain/uid"]!);
+        });
+      }
+    }
+  });
+
+  Deno.test(`C1: PostgreSQL ${major}: a change of password cut at every statement leaves the old or the new one, and its repetition the new`, async () => {
+    const { renew } = await rehearse(await serverOf(major));
+    const mutation = renew.findIndex((text) => MUTATES.test(text));
+    assert(renew.filter((text) => MUTATES.test(text)).length === 1 && mutation > 0, renew.join("\n"));
+    for (let n = 0; n < renew.length; n++) {
+      for (const fate of FATES) {
+        await withCut(async ({ server, proxy, first, second }) => {
+          const made = await second.create(requestFor(server, { password: PASSWORD }), CALL);
+          cutAt(proxy, n, fate);
+          const outcome = await classOf(first.modify(made.id, { password: RENEWED }, CALL));
+          const expected = n === renew.length - 1 ? "done" : n < mutation ? "retryable" : "unknown";
+          assertEquals(outcome, expected, `cut ${fate} ${renew[n]}`);
+          const works = [await logsIn(server, made, PASSWORD), await logsIn(server, made, RENEWED)];
+          assertEquals(works.filter(Boolean).length, 1, `cut ${fate} ${renew[n]}: ${works}`);
+          await persist(() => second.modify(made.id, { password: RENEWED }, CALL), () => true);
+          assertEquals([await logsIn(server, made, PASSWORD), await logsIn(server, made, RENEWED)], [
+            false,
+            true,
+          ]);
+          await persist(() => second.delete(made.id, CALL), () => true);
         });
       }
     }
