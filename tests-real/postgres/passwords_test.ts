@@ -89,10 +89,12 @@ Deno.test("a create that was interrupted after its role ends with the password o
     const role = (await provider.list({ ...CALL, tags: request.tags })).items[0]!.access!.username;
     let finished: Database | undefined;
     for (let tries = 0; finished === undefined && tries < 200; tries++) {
-      finished = await provider.create({ ...request, password: SECOND }, CALL).catch((error: ProviderError) => {
-        assertEquals(error.errorClass, "busy"); // the server is still at the first one's statement
-        return undefined;
-      });
+      finished = await provider.create({ ...request, password: SECOND }, CALL).catch(
+        (error: ProviderError) => {
+          assertEquals(error.errorClass, "busy"); // the server is still at the first one's statement
+          return undefined;
+        },
+      );
     }
     assertEquals(finished?.state, "Available");
     assertEquals([await login(server, role, FIRST), await login(server, role, SECOND)], [false, true]);
