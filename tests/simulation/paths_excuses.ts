@@ -22,4 +22,15 @@ export const RARE: Readonly<Record<string, string>> = {
     "Needs a list that saw the database before it went and tells of it after a read by id missed it; met once in some hundred worlds.",
   "Drifted.reincarnate on external.listed → stays":
     "As above, and a person must have confirmed the absence, for else a whole list is waited for that began after it; met once in some hundred worlds.",
+  "Pending.observe on object.changed [bringsDeletion] → Pending.deciding":
+    "What only observes has no finalizer and goes at once; needs one that was managed before, and a wiped status.",
+  "Pending.observe on external.listed → stays":
+    "Lists are told to resources that name their database; needs a wiped status that the watch has not told of.",
+  "Pending.observe on external.unlisted → stays": "As above.",
+  "Pending.observe on external.unreadable → stays": "As above.",
+  "Pending.record on external.listed → stays": "As above.",
+  "Pending.record on external.unlisted → stays": "As above.",
+  "Pending.record on external.unreadable → stays": "As above.",
+  "Pending.record on binding.changed → stays":
+    "Needs one that only observes, was managed before and kept a Secret, and whose Secret changes within that one write.",
 };

@@ -18,6 +18,7 @@ export function drawRestless(seed: number): Plan {
   const dice = new Dice(seed, "restless");
   const chaosMs = dice.int(4, 10) * MINUTE;
   const some = (p: number, max: number) => dice.chance(p) ? dice.between(0.05, max) : 0;
+  const actions = drawActions(dice, chaosMs);
   return {
     seed,
     replicas: 1,
@@ -56,8 +57,48 @@ export function drawRestless(seed: number): Plan {
     chaosMs,
     restartMs: 1_000,
     dooms: [],
-    actions: drawActions(dice, chaosMs),
+    actions: withSecrets(seed, actions, chaosMs),
   };
+}
+
+/** Connection Secrets in half of the resources, what becomes of them, and a resource that only observes; by dice of their own. */
+function withSecrets(seed: number, actions: readonly Action[], chaosMs: number): Action[] {
+  const dice = new Dice(seed, "restless Secrets");
+  const asking = actions.map((a): Action =>
+    (a.do === "create" || a.do === "adopt") && dice.chance(0.5)
+      ? { ...a, spec: { ...a.spec, connectionSecretRef: {} } }
+      : a
+  );
+  const more = Array.from({ length: dice.int(4, 16) }, (): Action => {
+    const at = dice.int(0, chaosMs);
+    const name = dice.pick(NAMES);
+    switch (dice.weighted({ rotate: 3, harm: 4, ref: 2, unref: 1 })) {
+      case "rotate":
+        return {
+          at,
+          do: "annotate",
+          name,
+          key: ANNOTATION.rotatePassword,
+          value: String(dice.int(1, 1_000)),
+        };
+      case "harm":
+        return { at, do: "secret", name, harm: dice.pick(["delete", "password", "key", "label"]) };
+      case "ref":
+        return { at, do: "edit", name, change: { connectionSecretRef: {} } };
+      case "unref":
+        return { at, do: "edit", name, change: { connectionSecretRef: undefined } };
+    }
+  });
+  const observers = Array.from({ length: dice.int(0, 6) }, (): Action => ({
+    at: dice.int(0, chaosMs),
+    ...dice.pick<Deed>([
+      { do: "observe", name: "e", nth: dice.int(0, 3), spec: drawSpec(dice) },
+      { do: "delete", name: "e" },
+      { do: "manage", name: "e", policy: "Full" },
+      { do: "manage", name: "e", policy: "ObserveOnly" },
+    ]),
+  }));
+  return [...asking, ...more, ...observers].sort((a, b) => a.at - b.at);
 }
 
 function drawActions(dice: Dice, chaosMs: number): Action[] {

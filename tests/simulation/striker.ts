@@ -5,7 +5,7 @@
  * @module
  */
 import type { InspectionEvent } from "xstate";
-import { ANNOTATION, TAG } from "../../src/api/constants.ts";
+import { ANNOTATION, API_VERSION, KIND, MANAGED_BY, OPERATOR_NAME, TAG } from "../../src/api/constants.ts";
 import type { ExternalDatabase } from "../../src/api/schema.ts";
 import { KubeError } from "../../src/kube/port.ts";
 import { REFUSALS } from "../../src/providers/simulated/faults.ts";
@@ -120,6 +120,23 @@ export class Striker {
         return;
       case "external.listed":
         return cloud.faults.clear();
+      case "binding.changed": {
+        kube.faults.watchLagMs = 50;
+        // One that no resource asks for, and that its actor hears of all the same.
+        const { apiVersion, kind } = { apiVersion: API_VERSION, kind: KIND };
+        const { namespace, name, uid } = metadata;
+        kube.secrets.create({
+          metadata: {
+            namespace,
+            name: `struck-${Math.round(this.#world.time)}`,
+            labels: { [MANAGED_BY]: OPERATOR_NAME },
+            ownerReferences: [{ apiVersion, kind, name, uid, controller: true }],
+          },
+          type: "Opaque",
+          data: {},
+        }, "user");
+        return;
+      }
     }
   }
 
@@ -163,6 +180,8 @@ export class Striker {
     if (leaf === "Creating.create" && some(/ on external\.found/)) leads.push("deaf");
     if (leaf === "Available.idle") {
       if (some(/^Available\.(backingOff|observe)/)) leads.push("unread");
+      if (some(/^Creating\.(deciding \[chose )?setPassword/)) leads.push("no endpoint");
+      if (some(/^Drifted\.(deciding \[chose )?(bind|setPassword)/)) leads.push("reported");
       if (some(/^Pending\.(?!reincarnate)\w+ on external\.(listed|unlisted|unreadable)/)) {
         leads.push("spent", "renamed", ...young ? WIPES : ["crash" as const]);
       }
@@ -210,6 +229,24 @@ export class Striker {
         return;
       case "lost":
         cloud.remove(id);
+        return;
+      case "reported": // drift that nothing is done about, and a Secret that is to be made again
+        store.edit(metadata, {
+          driftPolicy: "Report",
+          sizeGb: record.sizeGb + 1,
+          connectionSecretRef: {},
+        });
+        if (status?.binding === undefined) return;
+        kube.secrets.delete({ namespace: metadata.namespace, name: status.binding.name }, undefined, "user");
+        return;
+      case "no endpoint": // and no Secret, so that its next password is set while it is called being created
+        if (spec.connectionSecretRef === undefined) return;
+        cloud.edit(id, { endpoint: undefined });
+        kube.secrets.delete(
+          { namespace: metadata.namespace, name: status?.binding?.name ?? "" },
+          undefined,
+          "user",
+        );
         return;
       case "dying": // and nobody there who knows it
         store.setStatus(metadata, {});
@@ -263,6 +300,7 @@ const EVENTS = [
   "external.unreadable",
   "external.found",
   "external.listed",
+  "binding.changed",
 ] as const;
 
 const WIPES = ["wiped", "wiped, paused", "wiped, named", "wiped, refused", "wiped, dying"] as const;
@@ -279,6 +317,8 @@ type Lead =
   | "spent"
   | "paused at once"
   | "late list"
+  | "no endpoint"
+  | "reported"
   | "renamed"
   | (typeof WIPES)[number];
 
