@@ -1,6 +1,7 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { PINNED_CLASS } from "../../src/api/constants.ts";
 import { KubeError } from "../../src/kube/port.ts";
+import { NotSentError } from "../../src/operator/gateway.ts";
 import { createNoProvider } from "../../src/providers/none.ts";
 import { type Accounts, amongAccounts, OWN_NAMESPACE } from "./classes_support.ts";
 
@@ -334,4 +335,32 @@ Deno.test("Classes: an operator without an account of its own begins nothing for
     await world.available("a");
     assertEquals([accounts.names("gold"), world.cloud.databases()], [["a", "b"], []]);
     assertEquals(world.lines.filter((l) => l.message === "Provider does not answer"), []);
+  }));
+
+Deno.test("A2: nothing is changed at an account that has not said its name since its class changed", () =>
+  amongAccounts(async (accounts) => {
+    const { world, classes } = accounts;
+    classes.apply("gold", gold);
+    const { operator } = accounts.start();
+    world.cluster.create("default", "a", { className: "gold" });
+    await world.available("a");
+    accounts.cloud("other").configure({ latencyMs: 4_000 });
+    classes.apply("gold", { ...gold, parameters: { cloud: "other" } });
+    await world.until("another provider", () => accounts.made.includes("other"), 5_000, 10);
+    const [site] = [...operator.classes.sites()];
+    const request = {
+      name: "x",
+      engine: "postgres",
+      version: "14",
+      sizeGb: 20,
+      tags: {},
+      clientToken: "x-1",
+    };
+    const { signal } = new AbortController();
+    const create = () => site!.gateway.create(request, "create", signal, () => {});
+    await assertRejects(create, NotSentError, "has not said its name since");
+    await world.until("it has", () => site!.account.info?.account === "account-other", 10_000);
+    const created = create();
+    await world.run(10_000);
+    assertEquals((await created).value.name, "x");
   }));
