@@ -13,6 +13,8 @@ import { ownerUid } from "../binding/secret.ts";
 import { secretName } from "../statechart/binding.ts";
 import { asksForSecret, secretProblem } from "./bindings.ts";
 import { ofAnotherCluster } from "./kube_port.ts";
+import { isLabelled } from "./secret_store.ts";
+import type { Subject } from "./subject.ts";
 import type { Safety } from "./safety.ts";
 import { ACCOUNT, type World } from "./world.ts";
 
@@ -106,10 +108,27 @@ function unheard(world: World): string[] {
   // One that vanished while its database was made is still cleaned up after, or waits for a person with it (S2).
   const actors = countActors(world);
   if (actors !== all.length) problems.push(`${actors} actors for ${all.length} resources`);
+  const { bindings } = world.working?.operator ?? {};
+  if (bindings?.listed) problems.push(...unheardSecrets(world, bindings));
   if (reflector.size !== all.length) {
     problems.push(`${reflector.size} resources are known, not ${all.length}`);
   }
   return problems;
+}
+
+/** Connection Secrets that the operator has not heard of as they are. */
+function unheardSecrets({ store, kube }: World, bindings: NonNullable<Subject["bindings"]>): string[] {
+  const versions = (uid: string) =>
+    bindings.of(uid).map((s) => s.kind === "ours" ? `${s.name} ${s.uid} ${s.resourceVersion}` : s.kind);
+  const secrets = kube.secrets.all().filter(isLabelled);
+  return store.all().flatMap(({ metadata: { name, uid } }) => {
+    const is = secrets.filter((s) => ownerUid(s) === uid)
+      .map(({ metadata: m }) => `${m.name} ${m.uid} ${m.resourceVersion}`);
+    const heard = versions(uid);
+    return is.length === heard.length && is.every((v) => heard.includes(v))
+      ? []
+      : [`${name}: its Secrets (${is.join(", ")}) were not heard of`];
+  });
 }
 
 function deletionProblem(world: World, object: ExternalDatabase): string | undefined {

@@ -170,6 +170,10 @@ export class SimulatedProcess {
   asked(uid: string): { readonly object: ExternalDatabase; readonly sentAt: number } | undefined {
     return this.#asked.get(uid);
   }
+  /** The newest copy of a CR that its own actor was told of. */
+  heard(uid: string): ExternalDatabase | undefined {
+    return [...this.operator.supervisor.keepers].find((k) => k.object.metadata.uid === uid)?.object;
+  }
   /** It holds the lease, where there is one, and works. */
   get working(): boolean {
     return !this.#dead && this.#tenure.phase === "working";
