@@ -109,6 +109,12 @@ function unheard(world: World): string[] {
   return problems;
 }
 
+/** A create of unknown outcome was sent while the credentials were another's: a person must say (rule 5, A2). */
+function isCreatedElsewhere(world: World, object: ExternalDatabase): boolean {
+  return object.status?.providerId === undefined && switches(world) &&
+    words(object, "Synced").endsWith("/Conflict");
+}
+
 function deletionProblem(world: World, object: ExternalDatabase): string | undefined {
   if (!object.metadata.finalizers?.includes(FINALIZER)) return undefined;
   const itself = world.cloud.get(object.status?.providerId ?? "");
@@ -118,6 +124,7 @@ function deletionProblem(world: World, object: ExternalDatabase): string | undef
   ) return `is said to miss ${itself.id}, which is there`;
   if (object.spec.paused) return undefined; // waits for a person
   const { status } = object;
+  if (status?.account === undefined && isCreatedElsewhere(world, object)) return undefined; // so does this
   if (status?.account !== undefined && status.account !== ACCOUNT) return undefined; // so does this: Conflict
   const record = world.cloud.get(status?.providerId ?? "");
   if (record !== undefined && record.tags[TAG.uid] !== object.metadata.uid) return undefined; // and this
@@ -145,8 +152,7 @@ function liveProblem(world: World, safety: Safety, object: ExternalDatabase): st
   }
   if (status.providerId === undefined) {
     if (spec.providerId !== undefined) return adoptionProblem(world, object);
-    // A create of unknown outcome was sent while the credentials were another's: a person must say (rule 5, A2).
-    if (switches(world) && words(object, "Synced").endsWith("/Conflict")) return undefined;
+    if (isCreatedElsewhere(world, object)) return undefined;
     return `has no database: ${words(object, "Synced")}`;
   }
   const record = world.cloud.get(status.providerId);
