@@ -166,7 +166,11 @@ function liveProblem(world: World, safety: Safety, object: ExternalDatabase): st
 
 function databaseProblem(safety: Safety, object: ExternalDatabase, record: CloudRecord): string | undefined {
   const { spec, status, metadata } = object;
-  if (record.tags[TAG.uid] !== metadata.uid) return reasonIs(object, "Conflict");
+  if (record.tags[TAG.uid] !== metadata.uid) {
+    // To be adopted, again where its tags were taken away: a failed one takes none until a person mends it.
+    const adopts = record.state === "Failed" && spec.providerId === record.id;
+    return reasonIs(object, "Conflict", ...(adopts ? ["CreateFailed"] : []));
+  }
   if (record.state === "Failed") return reasonIs(object, "DatabaseFailed", "ProvisioningFailed");
   if (record.state !== "Available") return `its database is ${record.state}`;
   const version = compare(spec.version, record.version);
