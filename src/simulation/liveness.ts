@@ -131,6 +131,12 @@ function unheardSecrets({ store, kube }: World, bindings: NonNullable<Subject["b
   });
 }
 
+/** A create of unknown outcome was sent while the credentials were another's: a person must say (rule 5, A2). */
+function isCreatedElsewhere(world: World, object: ExternalDatabase): boolean {
+  return object.status?.providerId === undefined && switches(world) &&
+    words(object, "Synced").endsWith("/Conflict");
+}
+
 function deletionProblem(world: World, object: ExternalDatabase): string | undefined {
   if (!object.metadata.finalizers?.includes(FINALIZER)) return undefined;
   const itself = world.cloud.get(object.status?.providerId ?? "");
@@ -144,6 +150,7 @@ function deletionProblem(world: World, object: ExternalDatabase): string | undef
   if (object.spec.deletionProtection === true && said.endsWith("/DeletionProtected")) return undefined; // so does this
   const { snapshots } = world.cloud.settings;
   if (!snapshots && said.endsWith("/SnapshotUnsupported")) return undefined; // and this
+  if (status?.account === undefined && isCreatedElsewhere(world, object)) return undefined; // so does this
   if (status?.account !== undefined && status.account !== ACCOUNT) return undefined; // so does this: Conflict
   const record = world.cloud.get(status?.providerId ?? "");
   if (record !== undefined && record.tags[TAG.uid] !== object.metadata.uid) return undefined; // and this
@@ -173,8 +180,7 @@ function liveProblem(world: World, safety: Safety, object: ExternalDatabase): st
   if (observes) return observedProblem(world, object);
   if (status.providerId === undefined) {
     if (spec.providerId !== undefined) return adoptionProblem(world, object);
-    // A create of unknown outcome was sent while the credentials were another's: a person must say (rule 5, A2).
-    if (switches(world) && words(object, "Synced").endsWith("/Conflict")) return undefined;
+    if (isCreatedElsewhere(world, object)) return undefined;
     if (isSecretTaken(world, object)) return reasonIs(object, "SecretConflict");
     return `has no database: ${words(object, "Synced")}`;
   }
@@ -218,7 +224,11 @@ function databaseProblem(
   record: CloudRecord,
 ): string | undefined {
   const { spec, status, metadata } = object;
-  if (record.tags[TAG.uid] !== metadata.uid) return reasonIs(object, "Conflict");
+  if (record.tags[TAG.uid] !== metadata.uid) {
+    // To be adopted, again where its tags were taken away: a failed one takes none until a person mends it.
+    const adopts = record.state === "Failed" && spec.providerId === record.id;
+    return reasonIs(object, "Conflict", ...(adopts ? ["CreateFailed"] : []));
+  }
   if (record.state === "Failed") return reasonIs(object, "DatabaseFailed", "ProvisioningFailed");
   if (record.state !== "Available") return `its database is ${record.state}`;
   const taken = asksForSecret(world, object) && isSecretTaken(world, object);
@@ -240,6 +250,10 @@ function databaseProblem(
     }`;
   }
   if (irreparable) return reasonIs(object, "ImmutableFieldChanged", "DriftNotRepairable");
+  // Named while another one was being made, or stood in for by one that carries the UID: a person must say (rule 18).
+  if (spec.providerId !== undefined && spec.providerId !== status?.providerId) {
+    return reasonIs(object, "Conflict");
+  }
   const bad = (words(object, "Ready") !== "True/Available" && !taken) ||
     (!taken && words(object, "Synced") !== "True/Available" &&
       !(safety.isTainted(metadata.uid, "looksNew", "account", "duplicated", "restored") &&

@@ -21,8 +21,8 @@ export interface Subject {
     /** What works on one resource each, with the newest copy of it that it was told of. */
     readonly keepers: Iterable<{
       readonly object: ExternalDatabase;
-      /** The actor, where it is awake: whether it rests. Not every subject has actors. */
-      readonly snapshot?: { hasTag(tag: "rest"): boolean } | undefined;
+      /** The actor, where it is awake: whether it rests, and its state. Not every subject has actors. */
+      readonly snapshot?: { hasTag(tag: "rest"): boolean; readonly value: unknown } | undefined;
     }>;
     /** How many there are. */
     readonly size: number;
