@@ -31,6 +31,8 @@ export interface ReflectorHandler<T = ExternalDatabase> {
   onGone(lastKnown: T): void;
   /** All namespaces are listed: at first, and again after the resource could not be read (CRD missing, forbidden). */
   onSynced(): void;
+  /** A list of this namespace, or of all, is taken in as a whole: what a handler believes to be there besides is not. */
+  onListed?(namespace: string | undefined): void;
 }
 
 /** What a {@linkcode Reflector} takes. Times are in milliseconds unless their name says otherwise. */
@@ -98,6 +100,7 @@ export class Reflector<T extends Watched = ExternalDatabase> {
         released: options.released,
         onUpsert: (object, lost) => told("a changed object", () => handler.onUpsert(object, lost)),
         onGone: (object) => told("a deleted object", () => handler.onGone(object)),
+        onListed: () => told("a whole list", () => handler.onListed?.(namespace)),
         onReadiness: () => this.#readiness(told),
       })
     );

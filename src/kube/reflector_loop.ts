@@ -109,6 +109,7 @@ export class ReflectorLoop<T extends Watched = ExternalDatabase> {
     this.#newest = resourceVersion;
     this.#listedAt = clock.monotonic();
     this.#ready();
+    this.#o.onListed();
     this.#o.log.log("info", `Listed ${this.#o.what}`, {
       namespace: namespace ?? "*",
       count,

@@ -51,6 +51,7 @@ export interface LoopOptions<T extends Watched = ExternalDatabase> {
   readonly released: ((object: T) => boolean) | undefined;
   onUpsert(object: T, lost?: string): void;
   onGone(object: T): void;
+  onListed(): void;
   onReadiness(): void;
 }
 

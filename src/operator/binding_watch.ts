@@ -29,8 +29,8 @@ export interface BindingWatchOptions
   readonly secrets: Secrets | undefined;
   /** A Secret of the resource of this UID changed. */
   readonly onChange: (uid: string, event: BindingEvent) => void;
-  /** All are listed: those that are not known are not there. */
-  readonly onListed: () => void;
+  /** Those of a namespace, or all, are listed: those that are not known are not there. */
+  readonly onListed: (namespace: string | undefined) => void;
 }
 
 /** Watches once a resource asks for a Secret; a cluster in which none does is spared. */
@@ -65,7 +65,8 @@ export class BindingWatch {
           this.#forget(owner, uid);
           onChange(owner, { type: "binding.changed", gone: uid });
         },
-        onSynced: onListed,
+        onSynced: () => onListed(undefined),
+        onListed,
       },
     });
   }

@@ -144,7 +144,7 @@ export class Operator {
       metrics,
       namespaces: deps.namespaces,
       onChange: (uid, event) => this.supervisor.onBinding(uid, event),
-      onListed: () => this.supervisor.onBindingsListed((uid) => this.bindings.of(uid).length > 0),
+      onListed: (namespace) => this.supervisor.onBindingsListed((uid) => this.bindings.of(uid), namespace),
     });
     this.reflector = new Reflector({
       ...deps.reflector,

@@ -12,6 +12,7 @@ import { sleep } from "../core/wait.ts";
 import { absenceConfirmed, isObserveOnly, isRemovalAsked } from "../statechart/facts.ts";
 import { hasFinalizer } from "../statechart/knowledge.ts";
 import type { ProviderError } from "../providers/port.ts";
+import type { SecretSeen } from "../binding/facts.ts";
 import type { BindingEvent } from "./binding_watch.ts";
 import { reportCrash } from "./crash_report.ts";
 import { FormerUids } from "./former_uids.ts";
@@ -215,11 +216,19 @@ export class Supervisor {
     this.#keepers.get(uid)?.send(event);
   }
 
-  /** All connection Secrets are listed: whoever has one by its status and none by the list is told. */
-  onBindingsListed(has: (uid: string) => boolean): void {
+  /**
+   * The connection Secrets of a namespace, or all, are listed: whoever has one by its status and none by the list is
+   * told, and whoever read or wrote one itself that went before a watch could tell. Each then reads it again.
+   */
+  onBindingsListed(of: (uid: string) => readonly SecretSeen[], namespace: string | undefined): void {
     for (const keeper of this.#keepers.values()) {
-      const { metadata: { uid }, status } = keeper.object;
-      if (status?.binding !== undefined && !has(uid)) keeper.send({ type: "world.changed" });
+      const { metadata, status } = keeper.object;
+      if (namespace !== undefined && metadata.namespace !== namespace) continue;
+      const listed = of(metadata.uid);
+      const held = keeper.snapshot?.context.knowledge.secret;
+      if (held?.kind === "ours" && !listed.some((s) => s.kind === "ours" && s.uid === held.uid)) {
+        keeper.send({ type: "binding.changed", gone: held.uid });
+      } else if (status?.binding !== undefined && listed.length === 0) keeper.send({ type: "world.changed" });
     }
   }
 

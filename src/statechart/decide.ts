@@ -106,7 +106,7 @@ export function plan(k: Knowledge, view: View): Decision {
   }
   const classless = classVerdict(object, view);
   if (classless !== undefined) {
-    const ready = boundReadiness(k, view, readiness(k, view, classless));
+    const ready = boundReadiness(k, view, readiness(k, view, classless), classless);
     return { ...resting(k), step: "idle", ready, synced: classless, quiet: view.class?.unheard };
   }
   if (!observes && isNew(object)) {
@@ -122,7 +122,7 @@ export function plan(k: Knowledge, view: View): Decision {
     return {
       ...resting(k),
       step: "idle",
-      ready: boundReadiness(k, view, readiness(k, view, verdict)),
+      ready: boundReadiness(k, view, readiness(k, view, verdict), verdict),
       synced: verdict,
       quiet,
     };
@@ -179,7 +179,7 @@ function holding(k: Knowledge, view: View, verdict: Verdict): Decision {
   return {
     ...resting(k),
     step,
-    ready: boundReadiness(k, view, listedReadiness(k, view, verdict)),
+    ready: boundReadiness(k, view, listedReadiness(k, view, verdict), verdict),
     synced: verdict,
   };
 }

@@ -23,11 +23,17 @@ import type { View } from "./view.ts";
 /** How long the first list of Secrets is waited for before each is read alone, in milliseconds. */
 const LIST_PATIENCE_MS = 60_000;
 
-/** `Ready` with the Secret counted in (K4). */
-export function boundReadiness(k: Knowledge, view: View, ready: Verdict): Verdict {
+/**
+ * `Ready` with the Secret counted in (K4). `unheard` is said where nobody knows whether there is to be one and the
+ * resource was not ready before: a Secret that could never be written has left nothing in the status.
+ */
+export function boundReadiness(k: Knowledge, view: View, ready: Verdict, unheard?: Verdict): Verdict {
   // Until the provider has said whether there is to be one, one that is there is to be in order.
-  const asked = isSecretAsked(k.object, view) ?? k.object.status?.binding !== undefined;
-  if (ready.status !== "True" || !asked) return ready;
+  const said = isSecretAsked(k.object, view);
+  const asked = said ?? k.object.status?.binding !== undefined;
+  if (ready.status !== "True") return ready;
+  if (said === undefined && !asked && lastReady(k)?.status !== "True") return unheard ?? ready;
+  if (!asked) return ready;
   if (secretName(k.object) === undefined) return nameless();
   if (view.provider !== undefined && view.provider.passwords === undefined) return UNSUPPORTED;
   const lack = lackOf(k, view, lastReady(k)?.status === "True");

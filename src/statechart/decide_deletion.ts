@@ -69,7 +69,7 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
       "Deletion waits, as spec.paused is true: set it to false to let the database go",
     );
     const step = isReadDue(k) ? "confirm" : "idle";
-    const ready = boundReadiness(k, view, listedReadiness(k, view, paused));
+    const ready = boundReadiness(k, view, listedReadiness(k, view, paused), paused);
     return { ...said, step, ready, synced: paused };
   }
   // Rule 15, "at once": no create was ever sent for it, or every one was refused by a definite answer.

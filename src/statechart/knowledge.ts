@@ -157,6 +157,10 @@ export interface Knowledge {
   readonly refreshSince?: number | undefined;
   /** The connection Secret as last seen or written; its password never (K1). */
   readonly secret?: SecretSeen | undefined;
+  /** When a watch told of the Secret that is known, monotonic milliseconds. */
+  readonly secretHeardAt?: number | undefined;
+  /** The Secret that went last, as the watch told. */
+  readonly secretGone?: { readonly uid: string; readonly at: number } | undefined;
   /** The password that this process set at a database, by its revision. */
   readonly passwordSet?: PasswordSet | undefined;
   /** UIDs of Secrets that this process removed: a watch that lags may still show them. */
@@ -200,6 +204,8 @@ export interface Learned {
   readonly modify?: { readonly outcome: "answered" | "unknown"; readonly at: number } | undefined;
   readonly repair?: readonly Repair[] | undefined;
   readonly secret?: SecretSeen | undefined;
+  /** When the first request behind `secret` was sent: what a watch told since of the same Secret is newer. */
+  readonly secretAt?: number | undefined;
   /** The watch's word of a Secret: older ones are dropped, unless the cluster went back in time. */
   readonly secretHeard?: { readonly secret: SecretSeen; readonly rewound?: boolean | undefined } | undefined;
   readonly secretsRemoved?: readonly string[] | undefined;

@@ -6,6 +6,7 @@
 import { ANNOTATION, TAG } from "../api/constants.ts";
 import { isOlder, isOlderVersion } from "../api/resource_version.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
+import type { SecretSeen } from "../binding/facts.ts";
 import { secretName } from "./binding.ts";
 import {
   type ExternalState,
@@ -102,7 +103,7 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   }
   if (facts.duplicates !== undefined) next.duplicates = facts.duplicates;
   if (facts.repair !== undefined) next.repair = facts.repair;
-  learnSecret(next, facts);
+  learnSecret(next, facts, now);
   if (facts.crdTerminating !== undefined) next.crdTerminating = facts.crdTerminating;
   if (facts.retained) next.retained = true;
   if (facts.released) next.released = true;
@@ -153,20 +154,39 @@ function learnObject(next: Draft, object: ExternalDatabase, now: number): void {
   if (Object.keys(object.status ?? {}).length > 0) next.untouched = false;
 }
 
-function learnSecret(next: Draft, facts: Learned): void {
+function learnSecret(next: Draft, facts: Learned, now: number): void {
   const { secret, secretHeard, secretGone, secretsRemoved = [], passwordSet } = facts;
   if (secretsRemoved.length > 0) {
     next.secretsRemoved = [...new Set([...next.secretsRemoved ?? [], ...secretsRemoved])];
   }
-  if (secret !== undefined) next.secret = secret;
-  if (secretHeard !== undefined && isNews(next, secretHeard)) next.secret = secretHeard.secret;
-  if (secretGone !== undefined && next.secret?.kind === "ours" && next.secret.uid === secretGone) {
-    next.secret = { kind: "absent" };
+  if (secret !== undefined) learnAnswer(next, secret, facts.secretAt);
+  if (secretHeard !== undefined && isNews(next, secretHeard)) {
+    next.secret = secretHeard.secret;
+    next.secretHeardAt = now;
+  }
+  if (secretGone !== undefined) {
+    next.secretGone = { uid: secretGone, at: now };
+    if (next.secret?.kind === "ours" && next.secret.uid === secretGone) next.secret = { kind: "absent" };
   }
   if (passwordSet !== undefined) {
     next.passwordSet = passwordSet;
     next.passwordUnsure = undefined;
   }
+}
+
+/** An answer may come after the watch has told what became of the Secret since. */
+function learnAnswer(next: Draft, secret: SecretSeen, sentAt: number | undefined): void {
+  const { secret: known, secretHeardAt, secretGone } = next;
+  if (sentAt !== undefined && secret.kind === "ours") {
+    if (secretGone !== undefined && secretGone.uid === secret.uid && secretGone.at >= sentAt) {
+      next.secret = { kind: "absent" };
+      return;
+    }
+    const heard = known?.kind === "ours" && known.uid === secret.uid && secretHeardAt !== undefined &&
+      secretHeardAt >= sentAt;
+    if (heard && isOlderVersion(secret.resourceVersion, known.resourceVersion)) return;
+  }
+  next.secret = secret;
 }
 
 /** Whether the watch's word of a Secret is newer than what is known. */

@@ -65,10 +65,11 @@ export const bind: EffectFunction = async (env, { latest }, signal) => {
   if (asked === undefined) return { object };
   if (asked === false) return { ...await removeStrays(), secret: { kind: "unasked" } };
   if (name === undefined) return { object }; // the decision says so
+  const secretAt = env.clock.monotonic();
   const facts = wantedFacts(k, view);
   const secret = await write(env, secrets, { object, name, facts, former }, signal);
   // What was moved, or left behind by a name that changed: only once the new one is there (K1).
-  return { ...await removeStrays(), secret: seenOf(secret) };
+  return { ...await removeStrays(), secret: seenOf(secret), secretAt };
 };
 
 /** Nothing is written for a CR that is going, is not held by our finalizer, or is paused (D3). */
@@ -213,10 +214,11 @@ export async function readPassword(
   signal: AbortSignal,
 ): Promise<Held> {
   const name = secretName(object) ?? "";
+  const secretAt = env.clock.monotonic();
   const secret = await readSecret(secretsOf(env), object, name, signal);
   if (secret === undefined || !isOwn(object, secret)) return { learned: { secret: { kind: "absent" } } };
   const password = passwordOf(secret);
-  const learned = { secret: seenOf(secret) };
+  const learned = { secret: seenOf(secret), secretAt };
   if (password === undefined || isRotationDue(object, password.rotation)) return { learned };
   return { password, learned };
 }
