@@ -7,16 +7,10 @@
  * @module
  */
 import { backoffMs } from "../core/backoff.ts";
-import type { Clock } from "../core/clock.ts";
-import type { Logger } from "../core/log.ts";
-import type { Metrics } from "../core/metrics.ts";
-import { type Entropy, systemEntropy } from "../core/passwords.ts";
-import type { Random } from "../core/random.ts";
+import { systemEntropy } from "../core/passwords.ts";
 import { sleep } from "../core/wait.ts";
-import type { Cluster, EventRecorder } from "../kube/port.ts";
 import type { ReflectorTimes } from "../kube/reflector_parts.ts";
-import type { Secrets } from "../kube/secrets_port.ts";
-import { Reflector, type ReflectorOptions } from "../kube/reflector.ts";
+import { Reflector } from "../kube/reflector.ts";
 import { NO_PROVIDER } from "../providers/none.ts";
 import type { Database, DatabaseProvider } from "../providers/port.ts";
 import type { ClassView } from "../statechart/class_view.ts";
@@ -27,49 +21,13 @@ import { BindingWatch } from "./binding_watch.ts";
 import { fencedCluster, fencedSecrets } from "./fenced_cluster.ts";
 import type { EffectEnv, SiteEnv } from "./effects/env.ts";
 import { operatorMachine, type OperatorWorld } from "./effects/mod.ts";
-import type { KeeperEnv, Transition } from "./keeper.ts";
-import { ClassDirectory, type ClassesDeps } from "./classes.ts";
+import { ClassDirectory } from "./classes.ts";
 import { classedCluster } from "./classed_cluster.ts";
+import type { OperatorDeps } from "./deps.ts";
 import { ProviderSite, type SiteFleet, type SiteTuning } from "./site.ts";
 import { Supervisor } from "./supervisor.ts";
 
-/** What the operator is made of and tuned by. Times are in milliseconds. */
-export interface OperatorDeps {
-  readonly cluster: Cluster;
-  readonly provider: DatabaseProvider;
-  /** The way to Secrets; absent: a resource that asks for a connection Secret is told that there is none. */
-  readonly secrets?: Secrets | undefined;
-  /** What passwords are made of. @default the platform's cryptographic source */
-  readonly entropy?: Entropy | undefined;
-  /** Absent: there are no classes. */
-  readonly classes?: ClassesDeps | undefined;
-  readonly recorder: EventRecorder;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-  /** @default all */
-  readonly namespaces?: readonly string[] | undefined;
-  /** Period of the bulk list. @default 300_000 */
-  readonly pollIntervalMs?: number;
-  /** @default 300_000 */
-  readonly cacheTtlMs?: number;
-  /** Calls to the provider at once. @default 64 */
-  readonly concurrency?: number;
-  /** Calls to the provider a second; 0 means no limit. @default 0 */
-  readonly ratePerSecond?: number;
-  /** @default 30_000 */
-  readonly callTimeoutMs?: number;
-  /** Identity of the cluster; absent means the UID of the namespace kube-system. */
-  readonly clusterId?: string | undefined;
-  /** Throws when this process may not change anything at the provider now (rule 21). */
-  readonly fence?: (() => void) | undefined;
-  /** @default 600_000 */
-  readonly hibernateAfterMs?: number;
-  readonly onTransition?: (transition: Transition) => void;
-  readonly inspect?: KeeperEnv["inspect"];
-  readonly reflector?: Partial<ReflectorOptions>;
-}
+export type { OperatorDeps } from "./deps.ts";
 
 const MINUTES = 60_000;
 

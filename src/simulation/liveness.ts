@@ -13,6 +13,8 @@ import { ownerUid } from "../binding/secret.ts";
 import { secretName } from "../statechart/binding.ts";
 import { asksForSecret, secretProblem } from "./bindings.ts";
 import { ofAnotherCluster } from "./kube_port.ts";
+import { isLabelled } from "./secret_store.ts";
+import type { Subject } from "./subject.ts";
 import type { Safety } from "./safety.ts";
 import { ACCOUNT, type World } from "./world.ts";
 
@@ -106,10 +108,33 @@ function unheard(world: World): string[] {
   // One that vanished while its database was made is still cleaned up after, or waits for a person with it (S2).
   const actors = countActors(world);
   if (actors !== all.length) problems.push(`${actors} actors for ${all.length} resources`);
+  const { bindings } = world.working?.operator ?? {};
+  if (bindings?.listed) problems.push(...unheardSecrets(world, bindings));
   if (reflector.size !== all.length) {
     problems.push(`${reflector.size} resources are known, not ${all.length}`);
   }
   return problems;
+}
+
+/** Connection Secrets that the operator has not heard of as they are. */
+function unheardSecrets({ store, kube }: World, bindings: NonNullable<Subject["bindings"]>): string[] {
+  const versions = (uid: string) =>
+    bindings.of(uid).map((s) => s.kind === "ours" ? `${s.name} ${s.uid} ${s.resourceVersion}` : s.kind);
+  const secrets = kube.secrets.all().filter(isLabelled);
+  return store.all().flatMap(({ metadata: { name, uid } }) => {
+    const is = secrets.filter((s) => ownerUid(s) === uid)
+      .map(({ metadata: m }) => `${m.name} ${m.uid} ${m.resourceVersion}`);
+    const heard = versions(uid);
+    return is.length === heard.length && is.every((v) => heard.includes(v))
+      ? []
+      : [`${name}: its Secrets (${is.join(", ")}) were not heard of`];
+  });
+}
+
+/** A create of unknown outcome was sent while the credentials were another's: a person must say (rule 5, A2). */
+function isCreatedElsewhere(world: World, object: ExternalDatabase): boolean {
+  return object.status?.providerId === undefined && switches(world) &&
+    words(object, "Synced").endsWith("/Conflict");
 }
 
 function deletionProblem(world: World, object: ExternalDatabase): string | undefined {
@@ -125,6 +150,7 @@ function deletionProblem(world: World, object: ExternalDatabase): string | undef
   if (object.spec.deletionProtection === true && said.endsWith("/DeletionProtected")) return undefined; // so does this
   const { snapshots } = world.cloud.settings;
   if (!snapshots && said.endsWith("/SnapshotUnsupported")) return undefined; // and this
+  if (status?.account === undefined && isCreatedElsewhere(world, object)) return undefined; // so does this
   if (status?.account !== undefined && status.account !== ACCOUNT) return undefined; // so does this: Conflict
   const record = world.cloud.get(status?.providerId ?? "");
   if (record !== undefined && record.tags[TAG.uid] !== object.metadata.uid) return undefined; // and this
@@ -154,8 +180,7 @@ function liveProblem(world: World, safety: Safety, object: ExternalDatabase): st
   if (observes) return observedProblem(world, object);
   if (status.providerId === undefined) {
     if (spec.providerId !== undefined) return adoptionProblem(world, object);
-    // A create of unknown outcome was sent while the credentials were another's: a person must say (rule 5, A2).
-    if (switches(world) && words(object, "Synced").endsWith("/Conflict")) return undefined;
+    if (isCreatedElsewhere(world, object)) return undefined;
     if (isSecretTaken(world, object)) return reasonIs(object, "SecretConflict");
     return `has no database: ${words(object, "Synced")}`;
   }
@@ -199,7 +224,11 @@ function databaseProblem(
   record: CloudRecord,
 ): string | undefined {
   const { spec, status, metadata } = object;
-  if (record.tags[TAG.uid] !== metadata.uid) return reasonIs(object, "Conflict");
+  if (record.tags[TAG.uid] !== metadata.uid) {
+    // To be adopted, again where its tags were taken away: a failed one takes none until a person mends it.
+    const adopts = record.state === "Failed" && spec.providerId === record.id;
+    return reasonIs(object, "Conflict", ...(adopts ? ["CreateFailed"] : []));
+  }
   if (record.state === "Failed") return reasonIs(object, "DatabaseFailed", "ProvisioningFailed");
   if (record.state !== "Available") return `its database is ${record.state}`;
   const taken = asksForSecret(world, object) && isSecretTaken(world, object);
@@ -221,6 +250,10 @@ function databaseProblem(
     }`;
   }
   if (irreparable) return reasonIs(object, "ImmutableFieldChanged", "DriftNotRepairable");
+  // Named while another one was being made, or stood in for by one that carries the UID: a person must say (rule 18).
+  if (spec.providerId !== undefined && spec.providerId !== status?.providerId) {
+    return reasonIs(object, "Conflict");
+  }
   const bad = (words(object, "Ready") !== "True/Available" && !taken) ||
     (!taken && words(object, "Synced") !== "True/Available" &&
       !(safety.isTainted(metadata.uid, "looksNew", "account", "duplicated", "restored") &&

@@ -31,7 +31,8 @@ export class PolicyJudge {
     const adopted = verb === "modify" && !values &&
       this.#naming(target).some((o) => o.metadata.uid !== uid && !isObserveOnly(o));
     if (adopted) return;
-    const known = uid === undefined || this.restored(uid) ? undefined : process.known(uid);
+    const hears = mutation.password ? process.heard.bind(process) : process.known.bind(process);
+    const known = uid === undefined || this.restored(uid) ? undefined : hears(uid);
     if (known !== undefined) this.#judge(mutation, known, "though it knew that");
     const object = uid === undefined || this.#unsure(uid) ? undefined : this.world.store.byUid(uid);
     if (object !== undefined) {

@@ -28,6 +28,7 @@ import { Tenure } from "../operator/tenure.ts";
 import type { CallOptions, DatabaseProvider } from "../providers/port.ts";
 import type { SimulatedCloud } from "../providers/simulated/cloud.ts";
 import { createSimulatedProvider } from "../providers/simulated/provider.ts";
+import type { Effect } from "../statechart/vocabulary.ts";
 import type { SimulatedKube } from "./kube_port.ts";
 import type { SimulatedLease } from "./lease.ts";
 import { ProcessClock } from "./process_clock.ts";
@@ -170,6 +171,10 @@ export class SimulatedProcess {
   asked(uid: string): { readonly object: ExternalDatabase; readonly sentAt: number } | undefined {
     return this.#asked.get(uid);
   }
+  /** The newest copy of a CR that its own actor was told of. */
+  heard(uid: string): ExternalDatabase | undefined {
+    return [...this.operator.supervisor.keepers].find((k) => k.object.metadata.uid === uid)?.object;
+  }
   /** It holds the lease, where there is one, and works. */
   get working(): boolean {
     return !this.#dead && this.#tenure.phase === "working";
@@ -282,13 +287,18 @@ export class SimulatedProcess {
       }
       return object;
     };
-    /** Whether a read is made for another resource, which looks for an owner (rule 18): who rests or sleeps reads nothing. */
+    /**
+     * Whether a read is made for another: an adoption that looks for an owner (rule 18), or the watch for orphans. Who
+     * rests, sleeps or is only at the cloud reads nothing.
+     */
     const forAnother = ({ namespace, name }: ObjectKey) => {
       const keepers = [...this.operator.supervisor.keepers].filter((k) =>
         k.object.metadata.namespace === namespace && k.object.metadata.name === name
       );
       return keepers.length > 0 &&
-        keepers.every((k) => "snapshot" in k && k.snapshot?.hasTag("rest") !== false);
+        keepers.every((k) =>
+          "snapshot" in k && (k.snapshot?.hasTag("rest") !== false || isAtCloud(k.snapshot.value))
+        );
     };
     return {
       get: async (key: ObjectKey, o: RequestOptions) => {
@@ -425,6 +435,14 @@ export class SimulatedProcess {
         ),
     };
   }
+}
+
+/** Effects that ask the cloud alone. */
+const AT_CLOUD: ReadonlySet<unknown> = new Set<Effect>(["lookup", "observe", "confirm", "modify"]);
+
+/** Whether an actor in this state has an effect under way that reads no resource. */
+function isAtCloud(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.values(value).every((v) => AT_CLOUD.has(v));
 }
 
 function brief(

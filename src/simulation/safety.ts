@@ -219,7 +219,8 @@ export class Safety {
   #onKnown(process: SimulatedProcess, { verb, target, values, password = false }: Mutation): void {
     if (!values) return;
     const uid = verb === "create" ? target : this.world.cloud.get(target)?.tags[TAG.uid];
-    const object = process.known(uid ?? "");
+    // What another resource's actor read of this one its own does not know; a password is sent without a read.
+    const object = password ? process.heard(uid ?? "") : process.known(uid ?? "");
     if (object === undefined || this.isTainted(uid ?? "", "restored")) return; // it knew a history that is no more
     const { metadata, spec } = object;
     const why = spec.paused

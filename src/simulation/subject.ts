@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { SecretSeen } from "../binding/facts.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import type { OperatorDeps } from "../operator/operator.ts";
 
@@ -20,8 +21,8 @@ export interface Subject {
     /** What works on one resource each, with the newest copy of it that it was told of. */
     readonly keepers: Iterable<{
       readonly object: ExternalDatabase;
-      /** The actor, where it is awake: whether it rests. Not every subject has actors. */
-      readonly snapshot?: { hasTag(tag: "rest"): boolean } | undefined;
+      /** The actor, where it is awake: whether it rests, and its state. Not every subject has actors. */
+      readonly snapshot?: { hasTag(tag: "rest"): boolean; readonly value: unknown } | undefined;
     }>;
     /** How many there are. */
     readonly size: number;
@@ -35,8 +36,8 @@ export interface Subject {
   };
   /** Lists the cloud; `roundAt` is when the last whole list was sent, on its own monotonic clock. Not every subject has one. */
   readonly observer?: { readonly roundAt: number };
-  /** Whether it has heard of all connection Secrets. Not every subject has any. */
-  readonly bindings?: { readonly listed: boolean };
+  /** Whether it has heard of all connection Secrets, and what of those of a resource. Not every subject has any. */
+  readonly bindings?: { readonly listed: boolean; of(uid: string): readonly SecretSeen[] };
 }
 
 /** Makes one over gated ports. */

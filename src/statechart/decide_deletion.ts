@@ -88,15 +88,7 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
     const quiet = view.providerError === undefined; // asked a moment ago: a restart alone is no news (S5)
     return { ...said, step: "idle", ready: verdict, synced: verdict, quiet };
   }
-  if (accountDiffers(k, view)) {
-    const verdict = no(
-      "Conflict",
-      `Deletion waits: the credentials belong to account ${
-        quote(view.provider.account ?? "")
-      }, the database to ${quote(k.account ?? "")}`,
-    );
-    return { ...said, step: "wait", waitMs: 30_000, ready: verdict, synced: verdict };
-  }
+  if (accountDiffers(k, view)) return underAnother(k, view, said, "the database");
   if (object.status?.providerId === undefined && specOf(object).providerId !== undefined) {
     // Whether it was created or adopted says what becomes of it (rule 19), and only the record says that.
     const live = ownFound(k, view).filter((d) => d.state !== "Deleting");
@@ -118,6 +110,30 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
   return policiesOf(object).deletion === "Retain" || k.crdTerminating
     ? retain(k, view, said, release)
     : remove(k, view, said, release);
+}
+
+/** Deletion waits for a person, or for the account: another's words say nothing of what is in it (A2). */
+function underAnother(k: Knowledge, view: View, said: Said, what: string): Decision {
+  const verdict = no(
+    "Conflict",
+    `Deletion waits: the credentials belong to account ${quote(view.provider?.account ?? "")}, ${what} to ${
+      quote(k.account ?? "")
+    }`,
+  );
+  return { ...said, step: "wait", waitMs: 30_000, ready: verdict, synced: verdict };
+}
+
+/**
+ * Nothing was ever found, so that no account is known to hold it, and a create of unknown outcome was sent: what that
+ * brought is in the account that was last heard of then, whose word alone counts (rule 15, A2).
+ */
+function heldByCreate(k: Knowledge, view: View, said: Said, lookedAt: number): Decision | undefined {
+  if (k.account !== undefined || k.unknownUnder === undefined || Object.keys(k.removals).length > 0) {
+    return undefined;
+  }
+  const under = { ...k, account: k.unknownUnder };
+  if (accountDiffers(under, view)) return underAnother(under, view, said, "a create of unknown outcome");
+  return heldBack(under, view, said, undefined, lookedAt);
 }
 
 type Release = (cause: ReleaseCause) => Decision;
@@ -163,7 +179,8 @@ function retain(k: Knowledge, view: View, said: Said, release: Release): Decisio
   if (id === undefined && ownFound(k, view).length === 0) {
     const settled = settledAt(k, view);
     if (k.lookup !== undefined && k.lookup.sentAt >= settled) {
-      return release(k.crdTerminating ? "crdDeleted" : "retain");
+      return heldByCreate(k, view, said, k.lookup.sentAt) ??
+        release(k.crdTerminating ? "crdDeleted" : "retain");
     }
     return every(k.lookup?.sentAt, againMs(view), settled, view, said, "lookup");
   }
@@ -225,7 +242,8 @@ function remove(k: Knowledge, view: View, said: Said, release: Release): Decisio
       again,
     );
   }
-  return heldBack(k, view, said, id, saidAt, lookup.sentAt) ?? release("deleted");
+  return heldByCreate(k, view, said, lookup.sentAt) ??
+    heldBack(k, view, said, id, saidAt, lookup.sentAt) ?? release("deleted");
 }
 
 /** Why an absence does not let the finalizer go yet: many are absent (rule 12), or the account is not sure (S4). */

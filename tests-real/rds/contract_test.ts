@@ -1,13 +1,15 @@
 import { type ContractStage, providerContract } from "../../tests/contract/provider/suite.ts";
 import { createTransport } from "../../src/providers/transport.ts";
 import { serveProxy } from "./proxy.ts";
-import { emptyRds, providerAt } from "./support.ts";
+import { emptyRds, providerAt, USUAL_TIMING } from "./support.ts";
 
 // One transport for all: its connections outlive a test, which the sanitizers would not like of a new one each time.
 const transport = createTransport();
 
 async function stage(): Promise<ContractStage> {
   const server = await emptyRds();
+  // So long that what comes meanwhile comes in time on a busy machine too.
+  await server.timing({ create: 1.5, begin: 0.5, modify: 1, optimise: 0.1, delete: 0.5 });
   const proxy = serveProxy(server.url);
   let tell = () => {};
   let verb = "";
@@ -39,7 +41,10 @@ async function stage(): Promise<ContractStage> {
       const instance = (await server.instances()).find(({ resourceId }) => resourceId === id);
       return instance?.password === password;
     },
-    close: () => proxy.close(),
+    async close() {
+      await proxy.close();
+      await server.timing(USUAL_TIMING);
+    },
   };
 }
 

@@ -7,7 +7,7 @@ import {
 } from "../../src/providers/port.ts";
 import type { RdsServer } from "../support/rds.ts";
 import { type Fate, type Proxy, serveProxy } from "./proxy.ts";
-import { CALL, emptyRds, eventually, listAll, providerAt, requestFor } from "./support.ts";
+import { CALL, emptyRds, eventually, listAll, providerAt, requestFor, USUAL_TIMING } from "./support.ts";
 
 /** How often each cut is made; more for a campaign: `EDB_CUT_ROUNDS=100`. */
 const ROUNDS = Number(Deno.env.get("EDB_CUT_ROUNDS") ?? 1);
@@ -91,7 +91,7 @@ async function onStage(work: (stage: Stage) => Promise<void>): Promise<void> {
     assertEquals(await server.instances(), []);
   } finally {
     await proxy.close();
-    await server.timing({ create: 0.3, begin: 0.08, modify: 0.3, optimise: 0.1, delete: 0.3 });
+    await server.timing(USUAL_TIMING);
   }
 }
 

@@ -10,7 +10,7 @@ import { type ServedApi, serveEmbeddedApi } from "../../src/embedded/serve.ts";
 import { Child } from "../../tests/cli/support.ts";
 import type { RdsServer } from "../support/rds.ts";
 import { type Asked, type Fate, type Proxy, serveProxy } from "./proxy.ts";
-import { emptyRds, KEYS } from "./support.ts";
+import { emptyRds, KEYS, USUAL_TIMING } from "./support.ts";
 
 const CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const DATABASES = "/apis/crd.my.domain/v1/namespaces/default/externaldatabases";
@@ -105,7 +105,7 @@ class Stage {
     await this.ended();
     await this.served.close();
     await this.proxy.close();
-    await this.server.timing({ create: 0.3, begin: 0.08, modify: 0.3, optimise: 0.1, delete: 0.3 });
+    await this.server.timing(USUAL_TIMING);
     await Deno.remove(this.dir, { recursive: true });
   }
 

@@ -15,11 +15,14 @@ export const CALL = { signal: new AbortController().signal };
 /** Keys that the server takes. */
 export const KEYS = { AWS_ACCESS_KEY_ID: "AKIATEST", AWS_SECRET_ACCESS_KEY: "test-secret-access-key" };
 
+/** Seconds that operations take where a test does not say otherwise. */
+export const USUAL_TIMING = { create: 0.3, begin: 0.08, modify: 0.3, optimise: 0.1, delete: 0.3 };
+
 let server: Promise<RdsServer> | undefined;
 
 /** The server, empty; started when it is first asked for, ended with the test process by its guard. */
 export async function emptyRds(): Promise<RdsServer> {
-  const running = await (server ??= startRds());
+  const running = await (server ??= startRds(USUAL_TIMING));
   await running.clear();
   return running;
 }

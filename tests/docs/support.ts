@@ -15,6 +15,7 @@ export const DOCUMENTS = [
   "docs/safety.md",
   "docs/behaviours.md",
   "docs/cloud-api.md",
+  "docs/classes.md",
   "docs/plan.md",
 ] as const;
 

@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { PINNED_CLASS } from "../../src/api/constants.ts";
 import { KubeError } from "../../src/kube/port.ts";
-import { createNoProvider } from "../../src/providers/none.ts";
-import { type Accounts, amongAccounts, OWN_NAMESPACE } from "./classes_support.ts";
+import { type Accounts, amongAccounts } from "./classes_support.ts";
 
 const gold = { provider: "simulated", parameters: { cloud: "gold" } } as const;
 const silver = { provider: "simulated", parameters: { cloud: "silver" } } as const;
@@ -149,39 +148,6 @@ Deno.test("Classes: when the class goes, its databases stay as they are and dele
     assertEquals(accounts.cloud("gold").databases().find((d) => d.name === "a")?.sizeGb, 50);
   }));
 
-Deno.test("Classes: a rotation of the credentials is used at once, also where those before were refused", () =>
-  amongAccounts(async (accounts) => {
-    const { world, classes } = accounts;
-    accounts.tokens.set("gold", "first");
-    classes.write(OWN_NAMESPACE, "gold-token", { token: "first" });
-    classes.apply("gold", { ...gold, credentialsSecretRef: { name: "gold-token" } });
-    accounts.start();
-    world.cluster.create("default", "a", { className: "gold" });
-    await world.available("a");
-    assertEquals(classes.followed, [`${OWN_NAMESPACE}/gold-token`], "that Secret and no other is watched");
-    accounts.tokens.set("gold", "second");
-    world.cluster.create("default", "b", { className: "gold" });
-    await world.until("refused", () => world.condition("b", "Synced").startsWith("False"), 200_000);
-    await world.until("told", () => classes.condition("gold", "Ready") === "False/Unauthorised", 200_000);
-    await world.run(60_000); // into a long back-off
-    classes.write(OWN_NAMESPACE, "gold-token", { token: "second" });
-    await world.until("ready", () => classes.condition("gold", "Ready") === "True/Available", 10_000);
-    await world.until("made", () => accounts.names("gold").length === 2, 5_000);
-    await world.available("a", "b");
-    classes.erase(OWN_NAMESPACE, "gold-token");
-    await world.until(
-      "told",
-      () => classes.condition("gold", "Ready") === "False/CredentialsMissing",
-      10_000,
-    );
-    await world.run(20_000);
-    assertEquals(accounts.names("gold"), ["a", "b"], "without credentials nothing is taken for gone");
-    const lines = JSON.stringify([world.lines, world.events, classes.get("gold"), world.get("a")]);
-    for (const token of ["first", "second"]) {
-      assert(!lines.includes(`"${token}"`), "a token is written nowhere");
-    }
-  }));
-
 Deno.test("Classes: what a class does not allow is not created; what is there already is told of and left", () =>
   amongAccounts(async (accounts) => {
     const { world, classes } = accounts;
@@ -246,44 +212,6 @@ Deno.test("Classes: a class's policies hold where a resource names none, and nev
     assertEquals(accounts.names("gold"), ["kept"]);
   }));
 
-Deno.test("Classes: parameters that are not right are named in the class's status, and a class that was mended is used", () =>
-  amongAccounts(async (accounts) => {
-    const { world, classes } = accounts;
-    classes.apply("gold", { provider: "simulated" });
-    accounts.start();
-    world.cluster.create("default", "a", { className: "gold" });
-    await world.until("told", () => classes.condition("gold", "Accepted") === "False/Invalid", 10_000);
-    assertMatch(classes.get("gold")?.status?.conditions?.[0]?.message ?? "", /parameters\.cloud is missing/);
-    await world.until("told", () => world.condition("a", "Synced") === "False/ClassMissing");
-    assertMatch(message(accounts, "a"), /cannot be used: parameters\.cloud is missing/);
-    classes.apply("gold", gold);
-    await world.available("a");
-    await world.until("told", () => classes.condition("gold", "Ready") === "True/Available", 20_000);
-    const writes = classes.writes.length;
-    await world.run(300_000);
-    assertEquals(classes.writes.length, writes, "nothing new is to say");
-  }));
-
-Deno.test("A2: parameters that lead to another account change nothing there: the resources say that it is another", () =>
-  amongAccounts(async (accounts) => {
-    const { world, classes } = accounts;
-    classes.apply("gold", gold);
-    accounts.start();
-    for (const name of ["a", "b"]) world.cluster.create("default", name, { className: "gold" });
-    await world.available("a", "b");
-    classes.apply("gold", { ...gold, parameters: { cloud: "other" } });
-    world.cluster.edit("default", "a", { sizeGb: 40 });
-    world.cluster.delete("default", "b");
-    await world.until("told", () => world.condition("a", "Synced") === "False/Conflict");
-    await world.run(400_000);
-    assertEquals([accounts.names("gold"), accounts.names("other")], [["a", "b"], []]);
-    assertEquals(accounts.cloud("other").ledger.effects({ by: "api" }), []);
-    classes.apply("gold", gold);
-    await world.until("gone", () => world.get("b") === undefined);
-    await world.available("a");
-    assertEquals(accounts.names("gold"), ["a"]);
-  }));
-
 Deno.test("Classes: until they are listed nothing is decided by them, and a cluster without their CRD has none", () =>
   amongAccounts(async (accounts) => {
     const { world, classes } = accounts;
@@ -306,32 +234,3 @@ Deno.test("Classes: until they are listed nothing is decided by them, and a clus
       assertEquals(world.cloud.databases().map((d) => d.name), ["a"]);
     })
   ));
-
-Deno.test("S2: a database without resource is reported, whatever account it is in", () =>
-  amongAccounts(async (accounts) => {
-    const { world, classes } = accounts;
-    classes.apply("gold", { ...gold, defaults: { pollInterval: "10s" } });
-    const { operator } = accounts.start();
-    world.cluster.create("default", "a", { className: "gold" });
-    await world.available("a");
-    world.cluster.vanish("default", "a");
-    await world.until("reported", () => operator.orphans.orphans.length === 1, 60_000);
-    assertEquals(accounts.names("gold"), ["a"]);
-  }));
-
-Deno.test("Classes: an operator without an account of its own begins nothing for a resource without class", () =>
-  amongAccounts(async (accounts) => {
-    const { world, classes } = accounts;
-    classes.apply("gold", gold);
-    accounts.start({ provider: createNoProvider("none") });
-    world.cluster.create("default", "a");
-    world.cluster.create("default", "b", { className: "gold" });
-    await world.available("b");
-    await world.until("told", () => world.condition("a", "Synced") === "False/ClassMissing");
-    assertMatch(message(accounts, "a"), /names no class, no class is the default/);
-    assertEquals(world.get("a")?.metadata.finalizers ?? [], []);
-    classes.apply("gold", gold, { isDefault: true });
-    await world.available("a");
-    assertEquals([accounts.names("gold"), world.cloud.databases()], [["a", "b"], []]);
-    assertEquals(world.lines.filter((l) => l.message === "Provider does not answer"), []);
-  }));

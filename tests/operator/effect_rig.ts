@@ -4,6 +4,7 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
+import { TAG } from "../../src/api/constants.ts";
 import type { ExternalDatabase, ObjectKey } from "../../src/api/schema.ts";
 import type { LogFields, LogLevel } from "../../src/core/log.ts";
 import { noMetrics } from "../../src/core/metrics.ts";
@@ -33,17 +34,22 @@ export interface Answers {
   /** What the second read by id shows, where it differs from the first. */
   readonly then?: ExternalState | "absent" | Error;
   readonly found?: readonly ExternalState[];
-  readonly refusal?: ProviderError;
+  /** What a mutation is refused with. */
+  readonly refusal?: Error;
   /** What a lookup fails with. */
-  readonly unlooked?: ProviderError;
+  readonly unlooked?: Error;
   /** What a mutation is answered with, where it is not refused. */
   readonly answer?: ExternalState;
+  /** How long a mutation waits for its turn, in milliseconds. */
+  readonly queuedMs?: number;
   /** How long a mutation waits once it is sent, in milliseconds. */
   readonly slowMs?: number;
   readonly crd?: "established" | "terminating" | "unreadable";
-  readonly view?: Partial<View>;
-  /** What the actor has learned by the time the mutation is sent. */
-  readonly latest?: Knowledge;
+  readonly view?: Partial<View> | (() => Partial<View>);
+  /** The account does not say its name, or this comes instead. */
+  readonly unheard?: true | Error;
+  /** What the actor has learned by the time the mutation is sent, or now. */
+  readonly latest?: Knowledge | (() => Knowledge);
   /** Parts of the decision that the effect carries out. */
   readonly decision?: Partial<Decision>;
 }
@@ -67,6 +73,8 @@ export class EffectRig {
   readonly lines: { readonly level: LogLevel; readonly message: string; readonly fields: LogFields }[] = [];
   /** What was asked of observer, account and supervisor, as words. */
   readonly told: string[] = [];
+  /** The lanes that the cloud was asked in. */
+  readonly lanes: string[] = [];
   readonly env: EffectEnv;
   #answers: Answers = {};
   #known: ExternalDatabase | undefined;
@@ -86,6 +94,7 @@ export class EffectRig {
     };
     const mutation = (verb: string) => async (...args: readonly unknown[]) => {
       heeds(args.at(-2), verb);
+      await clock.advance(this.#answers.queuedMs ?? 0);
       (args.at(-1) as () => void)();
       this.#sent.push(verb);
       this.#requests.push(args.slice(0, -3));
@@ -123,7 +132,8 @@ export class EffectRig {
         patchStatus: patch,
       },
       gateway: {
-        get: (_id: string, _lane: string, signal: AbortSignal) => {
+        get: (_id: string, lane: string, signal: AbortSignal) => {
+          this.lanes.push(lane);
           heeds(signal, "get");
           this.#asked.push("database");
           const { database = db(), then = database } = this.#answers;
@@ -131,7 +141,9 @@ export class EffectRig {
           if (shown instanceof Error) return Promise.reject(shown);
           return shown === "absent" ? Promise.reject(new ProviderError("absent", "gone")) : answer(shown);
         },
-        lookup: (_tags: unknown, _lane: string, signal: AbortSignal) => {
+        lookup: (wanted: Readonly<Record<string, string>>, lane: string, signal: AbortSignal) => {
+          assertEquals(Object.entries(wanted), [[TAG.uid, this.#known?.metadata.uid]], "S3: by UID");
+          this.lanes.push(lane);
           heeds(signal, "lookup");
           this.#asked.push("lookup");
           const { found = [], unlooked } = this.#answers;
@@ -147,13 +159,21 @@ export class EffectRig {
         log: (level: LogLevel, message: string, fields: LogFields = {}) =>
           void this.lines.push({ level, message, fields }),
       },
-      metrics: noMetrics,
+      metrics: { ...noMetrics, cache: (hit: boolean) => void this.told.push(`cache ${hit}`) },
       clusterId: () => "cluster-1",
-      view: () => view(this.#answers.view),
+      view: () => {
+        const { view: change } = this.#answers;
+        return view(typeof change === "function" ? change() : change);
+      },
       requestRound: () => void this.told.push("round"),
       requestRelist: () => void this.told.push("relist"),
       requestAccount: () => void this.told.push("account"),
-      accountHeard: () => Promise.resolve(),
+      accountHeard: (since: number) => {
+        this.told.push(`heard ${since}`);
+        const { unheard } = this.#answers;
+        if (unheard instanceof Error) return Promise.reject(unheard);
+        return unheard ? new Promise(() => {}) : Promise.resolve();
+      },
       noteAbsent: (uid: string) => void this.told.push(`absent ${uid}`),
       notePresent: (uid: string) => void this.told.push(`present ${uid}`),
     } as unknown as EffectEnv;
@@ -173,7 +193,8 @@ export class EffectRig {
       ...{ state: "Creating", step: "create", ready: verdict, synced: verdict },
       ...answers.decision,
     } as Decision;
-    const latest = () => answers.latest ?? knowledge;
+    const { latest: learnedSince } = answers;
+    const latest = () => typeof learnedSince === "function" ? learnedSince() : learnedSince ?? knowledge;
     const world = { view: () => this.env.view(knowledge.object.metadata.uid), random: seededRandom(1) };
     const input: EffectInput & { readonly world: World } = { knowledge, decision, latest, world };
     const learned = await effect(this.env, input, new AbortController().signal)

@@ -226,3 +226,57 @@ Deno.test("S2, A2: other credentials for a minute do not make one that vanished 
     await world.run(240_000);
     assertEquals([world.cloud.databases(), process.operator.supervisor.size], [[], 0]);
   }));
+
+Deno.test("S2, A2: nor do they where the record of its id was refused before it vanished (found by simulation, seed 56763)", () =>
+  inWorld({ latencyMs: 40, readLagMs: 0, provisionMs: 60_000 }, async (world) => {
+    let records = 0;
+    world.cluster.fault = ({ verb, phase }) => {
+      if (verb !== "patchStatus" || phase !== "before") return;
+      records++;
+      throw new KubeError("throttled", "too many requests");
+    };
+    const process = world.start({ pollIntervalMs: 30_000 });
+    await world.run(1_000);
+    world.cluster.create("default", "orders");
+    await world.until("its record", () => records > 0, 5_000, 1);
+    world.cluster.vanish("default", "orders");
+    await world.run(8_000);
+    const { account } = world.cloud.settings;
+    world.cloud.configure({ account: "another" });
+    await world.run(65_000);
+    assertEquals(process.operator.supervisor.size, 1, "it waits for its account");
+    world.cloud.configure({ account });
+    await world.run(240_000);
+    assertEquals([world.cloud.databases(), process.operator.supervisor.size], [[], 0]);
+  }));
+
+for (const vanishes of [true, false]) {
+  Deno.test(
+    `S2, S4, A2: what a create of unknown outcome brought is not looked for in another account, ${
+      vanishes ? "though its resource vanished" : "though its resource is being deleted"
+    } (found by simulation, seed 56763)`,
+    () =>
+      inWorld({ latencyMs: 40, readLagMs: 0, provisionMs: 60_000 }, async (world) => {
+        const down = { status: 503, code: "Unavailable", message: "down" };
+        world.cloud.faults.loseAnswer("create");
+        const end = world.cloud.faults.add({ verbs: ["list"], fault: { answer: down, effect: "none" } });
+        const process = world.start({ pollIntervalMs: 30_000 });
+        await world.run(1_000);
+        world.cluster.create("default", "orders");
+        await world.until("the create", () => world.cloud.databases().length > 0, 60_000, 1);
+        await world.run(1_000);
+        if (vanishes) world.cluster.vanish("default", "orders");
+        else world.cluster.delete("default", "orders");
+        await world.run(5_000);
+        const { account } = world.cloud.settings;
+        world.cloud.configure({ account: "another" });
+        end();
+        await world.run(120_000);
+        assertEquals(process.operator.supervisor.size, 1, "it waits for its account");
+        if (!vanishes) assertEquals(world.condition("orders", "Synced"), "False/Conflict");
+        world.cloud.configure({ account });
+        await world.run(300_000);
+        assertEquals([world.cloud.databases(), process.operator.supervisor.size], [[], 0]);
+      }),
+  );
+}

@@ -8,7 +8,7 @@ import { ROOT } from "./tree.ts";
 
 /** The quick ones first: those of one part alone, then those of the statechart, then those of the whole operator. */
 const RANKS = [
-  /operator\/(effect_guards|gateway|orphan_watch)/,
+  /operator\/(\w*effects?_test|effect_guards|announce|account_watch|gateway|orphan_watch)/,
   /^tests\/statechart\//,
   /^tests\/kube\//,
   /./,
@@ -28,6 +28,7 @@ const ABOUT: readonly (readonly [source: RegExp, tests: RegExp])[] = [
     /^operator\/(keeper|supervisor)/,
     /operator\/(hibernation|crash|inbox|observer|orphans|life|drain)|simulation\/regressions/,
   ],
+  [/^operator\/effects\//, /operator\/(\w*effects?_test|announce)/],
   [/^operator\/effects\/adopt/, /operator\/adoption/],
   [/^operator\/effects\/create/, /operator\/(creating|paused|effect_guards)/],
   [/^operator\/effects\/(remove|retain)/, /operator\/(deleting|effect_guards)/],

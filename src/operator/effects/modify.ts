@@ -7,7 +7,6 @@ import { ProviderError } from "../../providers/port.ts";
 import { notAllowed } from "../../statechart/class_view.ts";
 import { describeChange, driftOf, isEmpty } from "../../statechart/drift.ts";
 import { ownership, policiesOf } from "../../statechart/facts.ts";
-import { learn } from "../../statechart/learn.ts";
 import { countRepairs, permitted } from "../../statechart/repair.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import {
@@ -33,7 +32,7 @@ export const modify: EffectFunction = async (env, { knowledge, latest }, signal)
   const view = env.view(object.metadata.uid);
   if (ownership(now, database, view) !== "ours" || database.state !== "Available") return { observation };
   const drift = driftOf(object.spec, database);
-  const { change } = permitted(learn(now, { observation }, view.now), view, drift.change);
+  const { change } = permitted(now, view, drift.change);
   if (notAllowed(object, view) !== undefined) return { observation };
   if (drift.pending || isEmpty(change) || policiesOf(object).drift === "Report") return { observation };
   const generation = object.metadata.generation;

@@ -17,14 +17,17 @@ function laneOf(k: Knowledge): Lane {
 }
 
 /** Finds what carries the UID tag. */
-export const lookup: EffectFunction = async (env, { knowledge }, signal) => {
-  const { object, account } = knowledge;
+export const lookup: EffectFunction = async (env, input, signal) => {
+  const knowledge = vanished(input.knowledge) ?? input.knowledge;
+  const { object } = knowledge;
   if (object.metadata.deletionTimestamp !== undefined && knowledge.lookup !== undefined) {
     await accountBefore(env, knowledge, signal);
   }
   const found = await lookUp(env, object.metadata.uid, laneOf(knowledge), signal);
   // A deletion acts on what it finds, or does not find, by the word of the account that held the last one (S4, A2).
-  if (object.metadata.deletionTimestamp !== undefined && account !== undefined) env.requestAccount();
+  if (object.metadata.deletionTimestamp !== undefined && holderOf(knowledge) !== undefined) {
+    env.requestAccount();
+  }
   return { lookup: found };
 };
 
@@ -60,7 +63,12 @@ export const confirm: EffectFunction = async (env, input, signal) => {
  * the second is asked for once it was seen.
  */
 async function accountBefore(env: EffectEnv, k: Knowledge, signal: AbortSignal): Promise<void> {
-  if (k.account !== undefined) await freshWord(env, signal);
+  if (holderOf(k) !== undefined) await freshWord(env, signal);
+}
+
+/** The account whose word counts: the one that holds the database, or that a create of unknown outcome was sent to. */
+function holderOf(k: Knowledge): string | undefined {
+  return k.account ?? k.unknownUnder;
 }
 
 /** Counts an absence, that of a CR being deleted too (rule 12); what we deleted ourselves is none to be counted. */

@@ -93,7 +93,7 @@ export const record: EffectFunction = async (env, { decision, knowledge, latest 
   const view = env.view(k.object.metadata.uid);
   const provider = view.provider && { ...view.provider, account };
   const { status } = recordedStatus(k, database, { ...view, provider });
-  const facts = await writeStatus(env, k.object, status, signal).catch(unansweredRecord);
+  const facts = await writeStatus(env, k.object, status, signal).catch((error) => unrecorded(error, account));
   if (facts.object !== undefined) {
     const adopted = isAdopted(k.object, database.id);
     const watched = facts.object.status?.observeOnly === true;
@@ -273,10 +273,14 @@ function stillObserved(object: ExternalDatabase): JsonPatchOperation[] {
   return [{ op: "test", path: "/spec/managementPolicy", value: specOf(object).managementPolicy }];
 }
 
-/** The id may have been recorded: what anybody may have been told of is not deleted behind a CR that vanishes (S2). */
-function unansweredRecord(error: unknown): never {
-  if (!(error instanceof StepError) || !UNANSWERED.has(error.code)) throw error;
-  throw error.knowing({ ...error.learned, recordAsked: true });
+/**
+ * A record that failed: the account that the database was seen in is known all the same (S4, A2). Without an answer the
+ * id may have been recorded: what anybody may have been told of is not deleted behind a CR that vanishes (S2).
+ */
+function unrecorded(error: unknown, account: string | undefined): never {
+  if (!(error instanceof StepError)) throw error;
+  const asked = UNANSWERED.has(error.code) ? { recordAsked: true as const } : {};
+  throw error.knowing({ ...error.learned, account, ...asked });
 }
 
 /** The release may have landed: then it is ours, and what it leaves behind must be named as such (rule 16). */

@@ -195,6 +195,7 @@ export class CloudModel {
     }
     if (body.sizeGb !== undefined || version !== undefined || body.masterPassword !== undefined) {
       record.state = "Modifying";
+      record.word = undefined; // whatever else is the matter, a change under way is what it says
       const pending: { version?: string; sizeGb?: number } = {};
       if (version !== undefined && !satisfied && !settings.stubborn.includes("version")) {
         pending.version = reportedVersion(version, settings);

@@ -4,6 +4,7 @@
  * @module
  */
 import type { RuleMutant } from "../rule.ts";
+import { CLASSES } from "./classes.ts";
 import { CREATING } from "./creating.ts";
 import { DELETING } from "./deleting.ts";
 import { DESIGN } from "./design.ts";
@@ -19,4 +20,5 @@ export const RULE_MUTANTS: readonly RuleMutant[] = [
   ...POLICIES,
   ...PROCESSES,
   ...DESIGN,
+  ...CLASSES,
 ];
