@@ -51,6 +51,9 @@ function text({ data = {} }: StoredSecret): Record<string, string> {
   return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, atob(value)]));
 }
 
+/** A watch of Secrets may be silent, or refused for a spell, before what was done to one is heard of, in milliseconds. */
+const SILENCE_MS = 600_000;
+
 /** Watches a world. */
 export class BindingJudge {
   /** Every password that a Secret ever held. */
@@ -104,7 +107,7 @@ export class BindingJudge {
     if (!isReady(object) || (before !== undefined && isReady(before))) return;
     if (!asksForSecret(this.world, object) || this.lately(object)) return;
     const harmed = this.#harmed.get(secretName(object) ?? "") ?? Number.NEGATIVE_INFINITY;
-    if (this.world.clock.monotonic() - harmed < this.noticeMs) return;
+    if (this.world.clock.monotonic() - harmed < this.noticeMs + SILENCE_MS) return;
     // A database whose storage is full says so whatever it is at: nobody can see that its password is still changing.
     if (this.world.cloud.get(object.status?.providerId ?? "")?.word !== undefined) return;
     const problem = secretProblem(this.world, object);

@@ -105,7 +105,7 @@ export class Stage {
     if (handled) {
       const condition = (type: string) => ({
         type,
-        status: "True",
+        status: "True" as const,
         reason: "Available",
         message: "as before",
         observedGeneration: 1,

@@ -106,9 +106,9 @@ Deno.test("A deletion deletes, retains, or takes a snapshot first, as its policy
     const kept = await stage.put("b", { database: {}, spec: { deletionPolicy: "Retain" }, deleted: true });
     const saved = await stage.put("c", { database: {}, spec: { deletionPolicy: "Snapshot" }, deleted: true });
     const { plan: { resources: [a, b, c] } } = await stage.json();
-    assertEquals(a?.actions.map((x) => "id" in x ? [x.action, x.id] : x.action)[0], ["delete", id]);
+    assertEquals(a?.actions.map((x) => "id" in x ? [x.action, x.id] : x.action)[0], ["delete", id ?? ""]);
     assertEquals(b?.actions.map((x) => "id" in x ? [x.action, x.id] : x.action), [
-      ["retain", kept],
+      ["retain", kept ?? ""],
       "release",
     ]);
     const object = await stage.api("GET", "/apis/crd.my.domain/v1/namespaces/default/externaldatabases/c");
@@ -325,7 +325,7 @@ Deno.test("The ports of a plan refuse every change before anything is sent", asy
   });
   const provider = readOnlyProvider(unreachable as never);
   const cluster = readOnlyCluster(unreachable as never);
-  const calls = [
+  const calls: (() => Promise<unknown>)[] = [
     () => provider.create({} as never, {} as never),
     () => provider.modify("", {}, {} as never),
     () => provider.delete("", {} as never),

@@ -77,7 +77,7 @@ export const CREATING: readonly RuleMutant[] = [
     "a create that is not the first is sent without quorum read and lookup",
     create,
     "create",
-    "!isProvenNew(knowledge, env.clock.monotonic())",
+    "!proven",
     "false",
   ),
   mutant(

@@ -39,7 +39,7 @@ export const PROCESSES: readonly RuleMutant[] = [
     "writes without the lease",
     "the cluster is written to without the lease",
     "operator/fenced_cluster.ts",
-    "fencedCluster",
+    "checking",
     "fence();",
     "",
   ),
