@@ -68,7 +68,24 @@ export function comparable(plan: Plan): string[] {
     if (!("name" in action) || action.do === "foreign") continue;
     byName.set(action.name, [...byName.get(action.name) ?? [], action]);
   }
-  return [...byName].filter(([, actions]) => isOrderly(actions, plan)).map(([name]) => name);
+  const shared = sharedSecrets(byName);
+  return [...byName]
+    .filter(([, actions]) => isOrderly(actions, plan) && !secretsOf(actions).some((s) => shared.has(s)))
+    .map(([name]) => name);
+}
+
+/** Secrets that several resources ask for: whose one becomes is a matter of timing (K2). */
+function sharedSecrets(byName: ReadonlyMap<string, readonly Action[]>): ReadonlySet<string> {
+  const asked = [...byName.values()].flatMap((actions) => [...new Set(secretsOf(actions))]);
+  return new Set(asked.filter((secret, i) => asked.indexOf(secret) !== i));
+}
+
+/** The names of Secrets that a resource's user ever named. */
+function secretsOf(actions: readonly Action[]): string[] {
+  return actions.flatMap((action) => {
+    const spec = action.do === "edit" ? action.change : "spec" in action ? action.spec : undefined;
+    return spec?.connectionSecretRef?.name ?? [];
+  });
 }
 
 function isOrderly(actions: readonly Action[], { cloud }: Plan): boolean {

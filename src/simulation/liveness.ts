@@ -172,7 +172,8 @@ function liveProblem(world: World, safety: Safety, object: ExternalDatabase): st
   if (status.account !== undefined && status.account !== ACCOUNT) {
     // Nobody reads it any more, so after three periods nobody can say that it is usable.
     const readable = world.cloud.get(status.providerId ?? "")?.account === ACCOUNT; // recorded while the account changed
-    if (!readable && words(object, "Ready").startsWith("True")) {
+    // What its Secret lacks is said of a database that is usable: that turns too.
+    if (!readable && /^True|\/Secret/.test(words(object, "Ready"))) {
       return "is said to be usable though nobody reads it";
     }
     return reasonIs(object, "Conflict");

@@ -431,8 +431,10 @@ export class Safety {
     const known = this.#recorded.get(uid) ?? new Set();
     this.#recorded.set(uid, known);
     // One that was its own and lost its tags may be named, again or as a client token's answer: it is not touched.
-    // So may the one that it named until its status was wiped, where another adopted that too lately to be seen.
-    const own = owner === uid || (this.#named.get(uid) === id && this.#isTakenLately(id ?? "")) ||
+    // So may the one that it named until its status was wiped, or that was made for it and is not recorded yet, where
+    // another adopted that too lately to be seen.
+    const itsOwn = this.#named.get(uid) === id || this.#madeFor.get(id ?? "") === uid;
+    const own = owner === uid || (itsOwn && this.#isTakenLately(id ?? "")) ||
       (owner === undefined && (known.has(id ?? "") || this.#madeFor.get(id ?? "") === uid));
     const observed = after.status?.observeOnly === true; // looked at and never touched
     if (recorded !== undefined && !own && !observed && !this.wasTouched(recorded.id)) {

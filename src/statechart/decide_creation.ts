@@ -16,7 +16,7 @@ import {
 } from "./facts.ts";
 import type { ExternalState, Knowledge } from "./knowledge.ts";
 import { failureVerdict, no, unknown } from "./verdicts.ts";
-import type { View } from "./view.ts";
+import { UNRECORDED_MS, type View } from "./view.ts";
 
 /** How long a lookup answers for, in milliseconds, while one waits for something to show. */
 const LOOKUP_AGAIN_MS = 2_000;
@@ -40,7 +40,12 @@ export function decideCreation(k: Knowledge, view: View): Decision {
   const live = own.find((d) => d.state !== "Deleting");
   if (live !== undefined) {
     const verdict = no("Creating", `The database ${quote(live.id)} was found by its tags`);
-    return { state: "Creating", step: "record", database: live, ready: verdict, synced: verdict };
+    const found = { ready: verdict, synced: verdict };
+    // Its record was refused for so long that another resource may have adopted it since (S3).
+    const old = k.lookup !== undefined && view.now - k.lookup.sentAt > UNRECORDED_MS;
+    return old
+      ? { ...found, state: "Pending", step: "lookup" }
+      : { ...found, state: "Creating", step: "record", database: live };
   }
   const dying = own[0];
   if (dying !== undefined) return afterDying(k, view, dying);

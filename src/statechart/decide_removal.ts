@@ -61,14 +61,15 @@ export function removeOne(
       synced: verdict,
     }, recorded ? "confirm" : "lookup");
   }
+  // Nothing is done, whoever holds it: it is said whatever the account says meanwhile (L4).
+  const snapshot = snapshotOf(k.object, database);
+  const held = heldBySpec(k, view, said, database, seenAt, snapshot);
+  if (held !== undefined) return held;
   // A2: another account may hold a copy, UIDs and all; only a recorded id is surely none of its.
   if (!recorded && seenAt !== undefined && !isAccountConfirmed(k, view, seenAt)) {
     const look = k.object.status?.providerId === undefined ? "lookup" : "confirm";
     return lookAgain(k, view, seenAt, said, look);
   }
-  const snapshot = snapshotOf(k.object, database);
-  const held = heldBySpec(k, view, said, database, seenAt, snapshot);
-  if (held !== undefined) return held;
   const futile = afterFutile(k, view, said, database, seenAt);
   if (futile !== undefined) return futile;
   // Said before it is sent, so that a restart takes the absence that follows for one that we asked for (rule 12).

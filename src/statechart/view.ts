@@ -73,6 +73,8 @@ export const ACCOUNT_WAIT_MS = 500;
  * wrong for a moment, and nobody who asks for the account before and after that hears of it.
  */
 export const ACCOUNT_BRACKET_MS = 5_000;
+/** How old the word of a database may be that is recorded as one's own, in milliseconds: its tags may change hands (S3). */
+export const UNRECORDED_MS = 30_000;
 
 /** The settle window's length in milliseconds (rule 5). */
 export function settleMs(view: View): number {

@@ -6,6 +6,7 @@ import { ANNOTATION, FINALIZER, TAG } from "../../src/api/constants.ts";
 import { KubeError } from "../../src/kube/port.ts";
 import { REFUSALS } from "../../src/providers/simulated/faults.ts";
 import { assertWithin } from "../support/doomed.ts";
+import { databaseOf, PERIOD } from "../support/fleet.ts";
 import { assertNothingLeft, gone, inDeletion, message } from "../support/lives.ts";
 import { inWorld } from "../support/world.ts";
 
@@ -303,3 +304,21 @@ Deno.test("a deletion outlives an outage of the provider, of the API server and 
     }
   }
 });
+
+Deno.test("D5, L4: what the spec holds back says so once, though its database is found by a lookup alone (found by simulation, seed 31627)", () =>
+  inWorld({ latencyMs: 200 }, async (world) => {
+    world.start();
+    world.cluster.create("default", "orders", { deletionProtection: true });
+    await world.available("orders");
+    const { id, tags } = databaseOf(world, "orders");
+    world.cloud.insert({ tags: { ...tags } });
+    world.cloud.remove(id);
+    world.cluster.delete("default", "orders");
+    const told = () => world.condition("orders", "Synced") === "False/DeletionProtected";
+    await world.until("told", told, 2 * PERIOD);
+    await world.run(60_000);
+    const writes = world.cluster.writes.length;
+    await world.run(10 * PERIOD);
+    assert(told());
+    assert(world.cluster.writes.length - writes <= 1, `written ${world.cluster.writes.length - writes} times`);
+  }));

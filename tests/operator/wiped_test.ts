@@ -5,6 +5,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { FINALIZER, TAG } from "../../src/api/constants.ts";
+import { KubeError } from "../../src/kube/port.ts";
 import { REFUSALS } from "../../src/providers/simulated/faults.ts";
 import { inWorld } from "../support/world.ts";
 import { assertQuiet, databaseOf, inStep, PERIOD } from "../support/fleet.ts";
@@ -141,3 +142,40 @@ Deno.test("rule 11: a restart goes on reading by the shorter interval though the
     assertEquals(world.condition("orders", "Synced"), "True/Available");
     await assertQuiet(world, PERIOD);
   }));
+
+for (const lost of [false, true]) {
+  Deno.test(
+    `S3: a database whose record was refused for minutes is read again first: another resource has adopted it since, found ${
+      lost ? "by its tags" : "by the create's answer"
+    } (found by simulation, seed 30299)`,
+    () =>
+      inWorld({}, async (world) => {
+        if (lost) world.cloud.faults.loseAnswer("create");
+        world.start();
+        await world.run(1_000);
+        let refused = 0;
+        world.cluster.fault = ({ verb, phase, key }) => {
+          if (verb !== "patchStatus" || phase !== "before" || key?.name !== "orders") return;
+          refused++;
+          throw new KubeError("forbidden", "externaldatabases is forbidden");
+        };
+        world.cluster.create("default", "orders");
+        await world.until("its record is refused", () => refused > (lost ? 4 : 1), PERIOD);
+        const [made] = world.cloud.databases();
+        assert(made !== undefined);
+        world.cluster.create("default", "bills");
+        await world.available("bills");
+        const { uid } = world.get("bills")!.metadata;
+        world.cloud.edit(made.id, { tags: { ...made.tags, [TAG.uid]: uid } });
+        await world.run(120_000);
+        world.cluster.fault = () => {};
+        await world.until("orders is in step", () =>
+          world.condition("orders", "Synced") === "True/Available", PERIOD);
+        const named = world.cluster.writes.filter((w) =>
+          w.key.name === "orders"
+        )
+          .map((w) => w.object.status?.providerId);
+        assert(!named.includes(made.id), "another's database was recorded");
+      }),
+  );
+}

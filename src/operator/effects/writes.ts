@@ -36,6 +36,7 @@ import { lossesInARow } from "../../statechart/losses.ts";
 import { recordedStatus } from "../../statechart/recorded.ts";
 import { statusChange, statusOf, type TimelessStatus, withTimes } from "../../statechart/status.ts";
 import { StepError } from "../../statechart/step_error.ts";
+import { UNRECORDED_MS } from "../../statechart/view.ts";
 import {
   type EffectEnv,
   type EffectFunction,
@@ -142,8 +143,8 @@ async function standsStill(
 }
 
 /**
- * What a read shows of a database that was last seen before the status ceased to name it: another resource may have
- * adopted it since (S3). One that is not there is recorded as it was, and then missed as any other.
+ * What a read shows of a database that was last seen before the status ceased to name it, or long ago as its record was
+ * refused again and again: another resource may have adopted it since (S3). One that is not there is recorded as it was, and then missed as any other.
  */
 async function seenAnew(
   env: EffectEnv,
@@ -152,7 +153,9 @@ async function seenAnew(
   signal: AbortSignal,
 ): Promise<Present | undefined> {
   const known = observation?.kind === "present" && observation.database.id === id ? observation : undefined;
-  if (known === undefined || unnamedAt === undefined || known.sentAt >= unnamedAt) return undefined;
+  if (known === undefined) return undefined;
+  const old = env.clock.monotonic() - known.sentAt > UNRECORDED_MS;
+  if (!old && (unnamedAt === undefined || known.sentAt >= unnamedAt)) return undefined;
   const seen = await readById(env, id, "create", signal);
   return seen.kind === "present" ? seen : undefined;
 }
