@@ -40,10 +40,10 @@ export const EXCUSES: readonly Excuse[] = [
     why: "Only a create meets an earlier one, and creates are sent in Creating alone.",
   },
   {
-    faults: ["cloud busy", "cloud unknown", "cloud rejected"],
+    faults: ["cloud rejected"],
     states: ["Available"],
     why:
-      "Available sends no mutating call: it observes and reports, and a read is never busy, rejected or of unknown effect.",
+      "Available sets passwords, which every cloud takes that says it can, and sends no other mutating call; a read is never rejected.",
   },
   {
     faults: ["hidden by read lag"],
