@@ -42,7 +42,7 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
     if (facts.object !== undefined) next.gone = false;
   }
   next.account ??= facts.account;
-  next.seenUnder = facts.seenUnder ?? next.seenUnder;
+  if (facts.seenUnder !== undefined) next.seenUnder = facts.seenUnder;
   const written = facts.finalizerWritten ? facts.object?.metadata.resourceVersion : undefined;
   if (written !== undefined && written === next.finalizerSeen?.resourceVersion) {
     // The first finalizer that was seen is the one that we wrote, under the resourceVersion of what we knew.
