@@ -21,9 +21,12 @@ import { ACCOUNT, type World } from "./world.ts";
 /** What of the world is not as it should be, one sentence each. */
 export function unsettled(world: World, safety: Safety): string[] {
   const problems = unheard(world);
-  // The process remembers an account that a wiped status named, and waits for a person as with one that is named.
+  // The process remembers an account that a wiped status, or one of before the cluster was restored, named, and waits
+  // for a person as with one that is named.
   const elsewhere = (o: ExternalDatabase) =>
-    o.status?.account === undefined && safety.isTainted(o.metadata.uid, "account") &&
+    o.status?.account === undefined &&
+    (safety.isTainted(o.metadata.uid, "account") ||
+      (safety.isTainted(o.metadata.uid, "restored") && switches(world))) &&
     words(o, "Synced") === "False/Conflict";
   const uids = new Set<string>();
   for (const object of world.store.all()) {

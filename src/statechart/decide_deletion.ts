@@ -124,14 +124,15 @@ function underAnother(k: Knowledge, view: View, said: Said, what: string): Decis
 }
 
 /**
- * Nothing was ever found, so that no account is known to hold it, and a create of unknown outcome was sent: what that
- * brought is in the account that was last heard of then, whose word alone counts (rule 15, A2).
+ * No account is recorded that holds it, and a create of unknown outcome was sent, or its record was refused: what that
+ * create brought is in the account that was last heard of then, whose word alone counts (rule 15, A2).
  */
 function heldByCreate(k: Knowledge, view: View, said: Said, lookedAt: number): Decision | undefined {
-  if (k.account !== undefined || k.unknownUnder === undefined || Object.keys(k.removals).length > 0) {
+  const account = k.seenUnder ?? k.unknownUnder;
+  if (k.account !== undefined || account === undefined || Object.keys(k.removals).length > 0) {
     return undefined;
   }
-  const under = { ...k, account: k.unknownUnder };
+  const under = { ...k, account };
   if (accountDiffers(under, view)) return underAnother(under, view, said, "a create of unknown outcome");
   return heldBack(under, view, said, undefined, lookedAt);
 }

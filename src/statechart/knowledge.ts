@@ -125,6 +125,11 @@ export interface Knowledge {
   readonly releaseAsked: boolean;
   /** The CR named its database once, or may have: the write of its id was not answered (S2). */
   readonly named?: boolean | undefined;
+  /**
+   * The account that its database was seen in when a record was refused: what its deletion goes by where none is
+   * recorded (S4, A2). A living CR is not held by it: the next record says what holds.
+   */
+  readonly seenUnder?: string | undefined;
   /** The account that the CR last named: a wiped status does not make it unknown (S4, A4). */
   readonly account?: string | undefined;
   /** Why adoption or ownership is refused. */
@@ -181,6 +186,8 @@ export interface Learned {
   readonly goneHeard?: true | undefined;
   /** The account that the database was seen in, where nothing could be recorded of it. */
   readonly account?: string | undefined;
+  /** The account that the database was seen in as its record was refused. */
+  readonly seenUnder?: string | undefined;
   /** A CR that was taken for gone was read after all: what this process believed of its life is not sure. */
   readonly foundAlive?: true | undefined;
   readonly finalizerWrittenOnNew?: true | undefined;

@@ -42,6 +42,7 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
     if (facts.object !== undefined) next.gone = false;
   }
   next.account ??= facts.account;
+  if (facts.seenUnder !== undefined) next.seenUnder = facts.seenUnder;
   const written = facts.finalizerWritten ? facts.object?.metadata.resourceVersion : undefined;
   if (written !== undefined && written === next.finalizerSeen?.resourceVersion) {
     // The first finalizer that was seen is the one that we wrote, under the resourceVersion of what we knew.
@@ -240,6 +241,7 @@ function forgetDatabase(next: Draft, object: ExternalDatabase): void {
   next.lookup = undefined;
   next.createExists = undefined;
   next.unknownUnder = undefined;
+  next.seenUnder = undefined;
   next.unlistedAt = undefined;
   next.polls = 0;
   next.repair = [];

@@ -6,7 +6,7 @@ import { plan } from "../../src/statechart/decide.ts";
 import { initialKnowledge } from "../../src/statechart/knowledge.ts";
 import { learn } from "../../src/statechart/learn.ts";
 import { settledAt } from "../../src/statechart/facts.ts";
-import { cr, inStep, known, NOW, seen, SETTLE, view } from "./support.ts";
+import { cr, deleting, inStep, known, NOW, seen, SETTLE, view } from "./support.ts";
 
 Deno.test("rule 1: a CR that loses finalizer and status before its create is not proven new any more (A4)", () => {
   const before = known(cr(), { provenNew: true, untouched: true });
@@ -59,4 +59,14 @@ Deno.test("rule 10: a list that misses a database says nothing of it but that it
   const k = learn(before, { unlistedAt: NOW }, NOW);
   assertEquals([k.observation, k.lookup, k.unlistedAt], [before.observation, undefined, NOW]);
   assertEquals(plan(k, view()).step, "observe");
+});
+
+Deno.test("A2: the account that a refused record saw holds no living resource, but its deletion until it is back (found by simulation, seeds 56763 and 32478)", () => {
+  const living = known(cr(), { observation: seen(), mayExist: true });
+  assertEquals(plan(learn(living, { seenUnder: "another" }, NOW), view()).step, "record");
+  const lookup = { sentAt: NOW, found: [] };
+  const dying = known(deleting(), { mayExist: true, lookup });
+  assertEquals(plan(dying, view()).step, "release");
+  const held = plan(learn(dying, { seenUnder: "another" }, NOW), view());
+  assertEquals([held.step, held.synced.reason], ["wait", "Conflict"]);
 });

@@ -68,7 +68,7 @@ async function accountBefore(env: EffectEnv, k: Knowledge, signal: AbortSignal):
 
 /** The account whose word counts: the one that holds the database, or that a create of unknown outcome was sent to. */
 function holderOf(k: Knowledge): string | undefined {
-  return k.account ?? k.unknownUnder;
+  return k.account ?? k.seenUnder ?? k.unknownUnder;
 }
 
 /** Counts an absence, that of a CR being deleted too (rule 12); what we deleted ourselves is none to be counted. */

@@ -283,7 +283,7 @@ function stillObserved(object: ExternalDatabase): JsonPatchOperation[] {
 function unrecorded(error: unknown, account: string | undefined): never {
   if (!(error instanceof StepError)) throw error;
   const asked = UNANSWERED.has(error.code) ? { recordAsked: true as const } : {};
-  throw error.knowing({ ...error.learned, account, ...asked });
+  throw error.knowing({ ...error.learned, seenUnder: account, ...asked });
 }
 
 /** The release may have landed: then it is ours, and what it leaves behind must be named as such (rule 16). */
