@@ -248,6 +248,7 @@ function unreadable(k: Knowledge, view: View): Decision["synced"] | undefined {
   return unknown(reason, `The provider cannot be read: ${normalise(message)}`);
 }
 
+/** Reads the recorded database now. */
 export function observe(k: Knowledge, view: View, state: TopState): Decision {
   const verdict = unknown("Pending", "Reading the database");
   return { state, step: "observe", ready: readiness(k, view, verdict), synced: verdict };

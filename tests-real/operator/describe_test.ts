@@ -120,7 +120,7 @@ Deno.test("kubectl alone tells what becomes of a resource: created, refused, men
         const told = (await events("orders", 4)).find((text) => text.startsWith("Warning"));
         assertMatch(
           told ?? "",
-          /^Warning DeletionProtected Deleting the database failed: DeletionProtected: Database db-\S+ has deletion protection; lift the protection at the provider, or set deletionPolicy to Retain \(retry step 1\)$/,
+          /^Warning DeletionProtected Deleting the database failed: DeletionProtected: Database db-\S+ has deletion protection; set spec\.deletionProtection to false, lift the protection at the provider, or set deletionPolicy to Retain \(retry step 1\)$/,
         );
         assertMatch(
           line(await kubectl("get", "edb", "-n", ns, "-o", "wide"), "orders"),

@@ -430,7 +430,7 @@ Deno.test("K4: a default name that is too long is refused in words", () =>
     await world.available(name);
   }));
 
-Deno.test("No password is in any log line, Event, status, or call of the cloud's books, whatever fails", () =>
+Deno.test("rule 25: no password is in any log line, Event, status, or call of the cloud's books, whatever fails", () =>
   inWorld({}, async (world) => {
     const inner = createSimulatedProvider(world.cloud, { clock: world.clock });
     let echoes = 0;

@@ -9,7 +9,7 @@ import { customResourceDefinition } from "../../src/api/crd.ts";
 import { eventually } from "../support/eventually.ts";
 import { embeddedApi, startFuzzRig } from "../fuzz/rig.ts";
 
-Deno.test("No password is in log, Event, status, page or JSON, through create, rotation, rebuilding and deletion", async () => {
+Deno.test("rule 25: no password is in log, Event, status, page or JSON, through create, rotation, rebuilding and deletion", async () => {
   const api = await embeddedApi(customResourceDefinition());
   const rig = startFuzzRig(api, null);
   const secretPath = `/api/v1/namespaces/${api.namespace}/secrets/orders-connection`;

@@ -14,7 +14,14 @@ const RANKS = [
   /./,
 ];
 
-const FOLDERS = ["tests/statechart/", "tests/operator/", "tests/kube/", "tests/cli/", "tests/simulation/"];
+const FOLDERS = [
+  "tests/binding/",
+  "tests/statechart/",
+  "tests/operator/",
+  "tests/kube/",
+  "tests/cli/",
+  "tests/simulation/",
+];
 
 /** Tests by the source below `src/` that they are about. */
 const ABOUT: readonly (readonly [source: RegExp, tests: RegExp])[] = [
@@ -29,6 +36,10 @@ const ABOUT: readonly (readonly [source: RegExp, tests: RegExp])[] = [
     /operator\/(hibernation|crash|inbox|observer|orphans|life|drain)|simulation\/regressions/,
   ],
   [/^operator\/effects\//, /operator\/(\w*effects?_test|announce)/],
+  [
+    /^binding\/|^operator\/binding_watch|^operator\/effects\/bind/,
+    /(operator|statechart)\/(decide_)?binding|binding\//,
+  ],
   [/^operator\/effects\/adopt/, /operator\/adoption/],
   [/^operator\/effects\/create/, /operator\/(creating|paused|effect_guards)/],
   [/^operator\/effects\/(remove|retain)/, /operator\/(deleting|effect_guards)/],

@@ -4,6 +4,7 @@
  * @module
  */
 import type { RuleMutant } from "../rule.ts";
+import { BINDINGS } from "./bindings.ts";
 import { CLASSES } from "./classes.ts";
 import { CREATING } from "./creating.ts";
 import { DELETING } from "./deleting.ts";
@@ -21,4 +22,5 @@ export const RULE_MUTANTS: readonly RuleMutant[] = [
   ...PROCESSES,
   ...DESIGN,
   ...CLASSES,
+  ...BINDINGS,
 ];
