@@ -92,9 +92,17 @@ export class ProviderGateway {
     return (await this.#call("info", "urgent", signal, false, (o) => this.#provider.info(o))).value;
   }
 
-  /** One database by id. */
-  get(id: string, lane: Lane, signal: AbortSignal): Promise<Answer<Database>> {
-    return this.#call("get", lane, signal, false, (o) => this.#provider.get(id, o));
+  /** One database by id; `onSend` is told when its turn came, which a refusal does not tell. */
+  get(
+    id: string,
+    lane: Lane,
+    signal: AbortSignal,
+    onSend: (sentAt: number) => void = () => {},
+  ): Promise<Answer<Database>> {
+    return this.#call("get", lane, signal, false, (o) => {
+      onSend(this.#o.clock.monotonic());
+      return this.#provider.get(id, o);
+    });
   }
 
   /** One page of a list. */

@@ -171,9 +171,11 @@ export class SimulatedProcess {
   asked(uid: string): { readonly object: ExternalDatabase; readonly sentAt: number } | undefined {
     return this.#asked.get(uid);
   }
-  /** The newest copy of a CR that its own actor was told of. */
+  /** The newest copy of a CR that its own actor was told of, by the watch or in answer to its own writes. */
   heard(uid: string): ExternalDatabase | undefined {
-    return [...this.operator.supervisor.keepers].find((k) => k.object.metadata.uid === uid)?.object;
+    const { supervisor } = this.operator;
+    const told = [...supervisor.keepers].find((k) => k.object.metadata.uid === uid)?.object;
+    return newerOf(supervisor.held?.(uid), told);
   }
   /** It holds the lease, where there is one, and works. */
   get working(): boolean {

@@ -1,10 +1,11 @@
 /**
  * The way to the provider: fence, time-outs and pauses (rule 21, H1, L3, S6).
  */
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Clock } from "../../src/core/clock.ts";
 import { noMetrics } from "../../src/core/metrics.ts";
 import { type Cluster, KubeError } from "../../src/kube/port.ts";
+import { type EffectEnv, readById } from "../../src/operator/effects/env.ts";
 import { fencedCluster } from "../../src/operator/fenced_cluster.ts";
 import { NotSentError, ProviderGateway } from "../../src/operator/gateway.ts";
 import { Scheduler } from "../../src/operator/scheduler.ts";
@@ -22,7 +23,12 @@ const signal = new AbortController().signal;
 const request = { name: "a", engine: "postgres", version: "14.2", sizeGb: 20, tags: {}, clientToken: "t" };
 
 /** A gateway to a provider of which only `answer` is known; `sent` counts what got out. */
-function gatewayTo(clock: Clock, fence: () => void, answer: (o: CallOptions) => Promise<never>) {
+function gatewayTo(
+  clock: Clock,
+  fence: () => void,
+  answer: (o: CallOptions) => Promise<never>,
+  concurrency?: number,
+) {
   const sent: string[] = [];
   const call = (verb: string) => async (...args: readonly unknown[]) => {
     const options = args.at(-1) as CallOptions;
@@ -33,7 +39,7 @@ function gatewayTo(clock: Clock, fence: () => void, answer: (o: CallOptions) => 
   };
   const verbs = ["info", "get", "list", "create", "modify", "delete"];
   const provider = Object.fromEntries(verbs.map((v) => [v, call(v)])) as unknown as DatabaseProvider;
-  const scheduler = new Scheduler({ clock });
+  const scheduler = new Scheduler({ clock, ...(concurrency === undefined ? {} : { concurrency }) });
   const gateway = new ProviderGateway({
     provider: { ...provider, name: "test" },
     ...{ scheduler, clock, metrics: noMetrics, callTimeoutMs: 30_000, fence },
@@ -149,4 +155,20 @@ Deno.test("S6: a lookup whose pages go in a circle, or do not end, finds nothing
   const endless = listing((n) => ({ items: [database(`db-${n}`, "u")], nextPageToken: `${n}` }));
   await assertRejects(endless.lookUp, ProviderError, "too many");
   assertEquals(endless.asked.pages, 50);
+});
+
+Deno.test("rule 10, A2: an absence bears the time at which its read was sent, not that at which it was asked for (found by simulation, seed 36922)", async () => {
+  const clock = new ManualClock();
+  const absent = () => Promise.reject(new ProviderError("absent", "NotFound"));
+  let calls = 0;
+  const { gateway } = gatewayTo(clock, () => {}, () => calls++ === 0 ? silent() : absent(), 1);
+  gateway.get("db-1", "poll", signal).catch(() => {});
+  const from = clock.monotonic();
+  const env = { clock, gateway } as unknown as EffectEnv;
+  const read = readById(env, "db-2", "poll", signal);
+  await settle();
+  await clock.advance(30_001); // the first gives up, and it is the second's turn
+  const observation = await read;
+  assertEquals(observation.kind, "absent");
+  assert(observation.sentAt >= from + 30_000, `${observation.sentAt - from} ms after it was asked for`);
 });

@@ -258,9 +258,11 @@ export const setPassword: EffectFunction = async (env, { knowledge, latest }, si
     held.learned.secret.facts === factsText(wantedFacts(learn(now, learned, view.now), view));
   if (!inOrder) return learned;
   const { password, revision } = held.password;
+  let sentAt = env.clock.monotonic();
   try {
     const answer = await env.gateway.modify(id, { password }, "urgent", signal, () => {
       stillWanted(latest, "password")();
+      sentAt = env.clock.monotonic();
       if (isSecretAsked(latest().object, view) !== true) {
         throw new SupersededError("The password is no longer wanted");
       }
@@ -280,7 +282,7 @@ export const setPassword: EffectFunction = async (env, { knowledge, latest }, si
     if (error instanceof SupersededError) return learned;
     const at = env.clock.monotonic();
     if (error instanceof ProviderError && error.errorClass === "absent") {
-      return { ...learned, observation: { kind: "absent", id, sentAt: at } };
+      return { ...learned, observation: { kind: "absent", id, sentAt } };
     }
     const lost = error instanceof ProviderError && error.errorClass === "unknown";
     throw stepError(

@@ -125,9 +125,10 @@ export async function readById(
   lane: Lane,
   signal: AbortSignal,
 ): Promise<Observation> {
-  const sentAt = env.clock.monotonic();
+  let sentAt = env.clock.monotonic();
   try {
-    return present(await env.gateway.get(id, lane, signal));
+    // Its turn may come long after it was asked for: an absence counts between two words of the account (A2).
+    return present(await env.gateway.get(id, lane, signal, (at) => sentAt = at));
   } catch (error) {
     if (error instanceof ProviderError && error.errorClass === "absent") {
       return { kind: "absent", id, sentAt };

@@ -36,9 +36,11 @@ export const modify: EffectFunction = async (env, { knowledge, latest }, signal)
   if (notAllowed(object, view) !== undefined) return { observation };
   if (drift.pending || isEmpty(change) || policiesOf(object).drift === "Report") return { observation };
   const generation = object.metadata.generation;
+  let sentAt = env.clock.monotonic();
   try {
     const answer = await env.gateway.modify(id, change, "urgent", signal, () => {
       stillWanted(latest, "change")();
+      sentAt = env.clock.monotonic();
       if (latest().object.metadata.generation !== generation) {
         throw new SupersededError("The spec changed meanwhile");
       }
@@ -54,7 +56,7 @@ export const modify: EffectFunction = async (env, { knowledge, latest }, signal)
   } catch (error) {
     if (error instanceof SupersededError) return { observation };
     if (error instanceof ProviderError && error.errorClass === "absent") {
-      return { observation: { kind: "absent", id, sentAt: env.clock.monotonic() } };
+      return { observation: { kind: "absent", id, sentAt } };
     }
     const at = env.clock.monotonic();
     const lost = error instanceof ProviderError && error.errorClass === "unknown";
