@@ -6,7 +6,7 @@
 import { ANNOTATION } from "../api/constants.ts";
 import type { ExternalDatabase, ExternalDatabaseStatus } from "../api/schema.ts";
 import { type ConnectionFacts, factsOf, factsText, isComplete, type SecretSeen } from "../binding/facts.ts";
-import { isAdopted, isObserveOnly, presentDatabase, specOf } from "./facts.ts";
+import { isAdopted, isObserveOnly, presentDatabase, secretRef, specOf } from "./facts.ts";
 import type { Knowledge } from "./knowledge.ts";
 import type { View } from "./view.ts";
 
@@ -15,7 +15,7 @@ const MAX_NAME = 253;
 
 /** The name that the connection Secret has or would have; `undefined` where the default is too long to be one. */
 export function secretName(object: ExternalDatabase): string | undefined {
-  const name = specOf(object).connectionSecretRef?.name ?? `${object.metadata.name}-connection`;
+  const name = secretRef(object)?.name ?? `${object.metadata.name}-connection`;
   return name.length > MAX_NAME ? undefined : name;
 }
 
@@ -25,7 +25,7 @@ export function secretName(object: ExternalDatabase): string | undefined {
  */
 export function isSecretAsked(object: ExternalDatabase, view: View): boolean | undefined {
   if (isObserveOnly(object)) return false;
-  if (specOf(object).connectionSecretRef !== undefined) return true;
+  if (secretRef(object) !== undefined) return true;
   if (isAdopted(object)) return false;
   return view.provider === undefined ? undefined : view.provider.passwords === "always";
 }

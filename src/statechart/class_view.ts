@@ -9,7 +9,7 @@ import type { ClassBounds, ClassDefaults } from "../api/class_schema.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import { type Decision, isEffect, type Verdict } from "./decision.ts";
 import { quote } from "./drift.ts";
-import { isObserveOnly, specOf } from "./facts.ts";
+import { classAsked, isObserveOnly, specOf } from "./facts.ts";
 import { type Failure, hasFinalizer, isNew, isUnbegun, type Knowledge } from "./knowledge.ts";
 import { no, unknown } from "./verdicts.ts";
 import type { View } from "./view.ts";
@@ -45,7 +45,7 @@ export function classNameOf(object: ExternalDatabase, defaultClass: string | und
     if (hasFinalizer(object)) return "";
   }
   const free = isNew(object) || isUnbegun(object) || isObserveOnly(object);
-  return specOf(object).className ?? (free ? defaultClass : undefined) ?? "";
+  return classAsked(object) ?? (free ? defaultClass : undefined) ?? "";
 }
 
 /** The object with what its class says, as decisions and effects read it. */
@@ -70,7 +70,7 @@ export function classVerdict(object: ExternalDatabase, view: View): Verdict | un
     return unknown("ClassMissing", `The classes are not known yet: ${missing ?? "no answer so far"}`);
   }
   if (missing !== undefined) return no("ClassMissing", `Nothing is begun or changed: ${missing}`);
-  const wanted = specOf(object).className;
+  const wanted = classAsked(object);
   if (wanted === undefined || wanted === name) return undefined;
   const begun = name === "" ? "the account of the operator's own flags" : `class ${quote(name)}`;
   return no(

@@ -22,6 +22,20 @@ export function specOf(object: ExternalDatabase): Partial<ExternalDatabaseSpec> 
   return (object.spec as ExternalDatabaseSpec | undefined | null) ?? {};
 }
 
+/** The class that a CR names; what an older schema let in beside text names none. */
+export function classAsked(object: ExternalDatabase): string | undefined {
+  const { className } = specOf(object);
+  return typeof className === "string" ? className : undefined;
+}
+
+/** The connection Secret that a CR asks for; what an older schema let in beside an object asks for none. */
+export function secretRef(object: ExternalDatabase): { readonly name?: string | undefined } | undefined {
+  const ref: unknown = specOf(object).connectionSecretRef;
+  if (typeof ref !== "object" || ref === null) return undefined;
+  const { name } = ref as { readonly name?: unknown };
+  return typeof name === "string" ? { name } : {};
+}
+
 const problems = new WeakMap<object, { readonly message: string | undefined }>();
 
 /** What is wrong with a stored spec, or `undefined`; remembered per spec. */

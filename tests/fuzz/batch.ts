@@ -25,13 +25,17 @@ export const OFFERED: Engines = { postgres: ["14", "15"], a: ["1"] };
 /** Reasons that name their field, or the provider's word, in their message. */
 const TELLING: Readonly<Record<string, RegExp>> = {
   Paused: /spec\.paused/,
-  InvalidSpec: /spec(\.\w+)? is /,
+  InvalidSpec: /spec(\.\w+)* is /,
   CreateFailed: /\w/,
   UpdateFailed: /\w/,
   Conflict: /\w/,
   ImmutableFieldChanged: /engine|version|providerId/,
   DriftNotRepairable: /version|sizeGb|engine/,
-  DriftReported: /version|sizeGb/,
+  DriftReported: /version|sizeGb|engine/,
+  ClassMissing: /class/,
+  SecretConflict: /Secret/,
+  DatabaseFailed: /\w/,
+  ExternalMissing: /\w/,
 };
 
 function conditions(object: ExternalDatabase) {
@@ -109,7 +113,7 @@ async function removeAll(rig: FuzzRig): Promise<void> {
     const all = metadata.finalizers ?? [];
     const left = all.filter((f) => f === FINALIZER);
     if (left.length < all.length) await rig.ask("PATCH", path, { metadata: { finalizers: left } }, MERGE);
-    await rig.ask("PATCH", path, { spec: { paused: false } }, MERGE);
+    await rig.ask("PATCH", path, { spec: { paused: false, deletionProtection: false } }, MERGE);
     const gone = await rig.ask("DELETE", path);
     assert([200, 202, 404].includes(gone.status), JSON.stringify(gone.body));
   }

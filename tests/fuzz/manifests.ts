@@ -40,8 +40,11 @@ const duration = fc.oneof(
 export const rightSpec: fc.Arbitrary<Record<string, unknown>> = fc.tuple(
   rightValue(SPEC) as fc.Arbitrary<Record<string, unknown>>,
   fc.option(fc.constantFrom("10s", "24h", "1h30m", "86400s", "5m"), { nil: undefined }),
-).map(([spec, pollInterval]) => {
-  const { pollInterval: _, ...rest } = spec;
+  fc.integer({ min: 0, max: 7 }),
+).map(([spec, pollInterval, chance]) => {
+  const { pollInterval: _, className, ...others } = spec;
+  // A class that is not there keeps all else from being looked at: few name one.
+  const rest = className === undefined || chance > 0 ? others : { ...others, className };
   return pollInterval === undefined ? rest : { ...rest, pollInterval };
 });
 

@@ -24,6 +24,8 @@ export const RARE: Readonly<Record<string, string>> = {
     "As above, and a person must have confirmed the absence, for else a whole list is waited for that began after it; met once in some hundred worlds.",
   "Pending.observe on object.changed [bringsDeletion] → Pending.deciding":
     "What only observes has no finalizer and goes at once; needs one that was managed before, and a wiped status.",
+  "Pending.observe on object.changed [bringsEdit] → Pending.deciding":
+    "Needs one that only observes, has said something of the generation before, and is edited within that one read; met in some runs of this test.",
   "Pending.observe on external.listed → stays":
     "Lists are told to resources that name their database; needs a wiped status that the watch has not told of.",
   "Pending.observe on external.unlisted → stays": "As above.",
