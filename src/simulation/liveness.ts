@@ -150,9 +150,12 @@ function deletionProblem(world: World, object: ExternalDatabase): string | undef
   if (object.spec.paused) return undefined; // waits for a person
   const { status } = object;
   const said = words(object, "Synced");
-  if (object.spec.deletionProtection === true && said.endsWith("/DeletionProtected")) return undefined; // so does this
+  // So do these, while there is a database to be held: of one without a recorded id a lookup finds out that it is gone.
+  const there = itself !== undefined || world.cloud.presentByUid().has(object.metadata.uid);
+  const held = there && object.spec.deletionProtection === true && said.endsWith("/DeletionProtected");
+  if (held) return undefined;
   const { snapshots } = world.cloud.settings;
-  if (!snapshots && said.endsWith("/SnapshotUnsupported")) return undefined; // and this
+  if (there && !snapshots && said.endsWith("/SnapshotUnsupported")) return undefined;
   if (status?.account === undefined && isCreatedElsewhere(world, object)) return undefined; // so does this
   if (status?.account !== undefined && status.account !== ACCOUNT) return undefined; // so does this: Conflict
   const record = world.cloud.get(status?.providerId ?? "");
