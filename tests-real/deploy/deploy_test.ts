@@ -14,6 +14,12 @@ const NEEDED: readonly Right[] = [
   ...["get", "list", "watch", "patch"].map((verb): Right => ["crd.my.domain/externaldatabases", verb]),
   ["crd.my.domain/externaldatabases/status", "patch"],
   ["apiextensions.k8s.io/customresourcedefinitions", "get", "externaldatabases.crd.my.domain"],
+  ...["get", "list", "watch"].map((verb): Right => ["crd.my.domain/externaldatabaseclasses", verb]),
+  ["crd.my.domain/externaldatabaseclasses/status", "patch"],
+  // Connection Secrets lie beside their resources, wherever those are.
+  ...["get", "list", "watch", "create", "patch", "delete"].map((
+    verb,
+  ): Right => ["/secrets", verb, undefined, "anywhere"]),
   ["/namespaces", "get", "kube-system"],
   ["events.k8s.io/events", "create", undefined, "anywhere"],
   ["events.k8s.io/events", "patch", undefined, "anywhere"],
@@ -28,10 +34,10 @@ const DENIED: readonly Right[] = [
     verb,
   ): Right => ["crd.my.domain/externaldatabases", verb]),
   ["crd.my.domain/externaldatabases/status", "update"],
-  ...["get", "list", "watch", "create", "update", "patch", "delete"].map((
+  ...["update", "deletecollection"].map((verb): Right => ["/secrets", verb, undefined, "anywhere"]),
+  ...["create", "update", "patch", "delete"].map((
     verb,
-  ): Right => ["/secrets", verb, undefined, SYSTEM]),
-  ["/secrets", "get", undefined, "kube-system"],
+  ): Right => ["crd.my.domain/externaldatabaseclasses", verb]),
   ["/configmaps", "get", undefined, SYSTEM],
   ["/pods", "list", undefined, SYSTEM],
   ["/pods/exec", "create", undefined, SYSTEM],
