@@ -87,7 +87,7 @@ export class Safety {
     this.#policies = new PolicyJudge(
       world,
       fail,
-      (uid) => this.#lately(uid),
+      (uid, moreMs) => this.#lately(uid, moreMs),
       (uid) => this.isTainted(uid, "restored"),
     );
     const freezes = world.plan.actions.map((a) => a.do === "freeze" ? a.ms : 0);
@@ -209,8 +209,8 @@ export class Safety {
     return there;
   }
 
-  #lately(uid: string): boolean {
-    const now = this.world.clock.monotonic();
+  #lately(uid: string, moreMs = 0): boolean {
+    const now = this.world.clock.monotonic() - moreMs;
     return now - (this.#changedByUser.get(uid) ?? Number.NEGATIVE_INFINITY) < this.#noticeMs ||
       now - this.#crdChangedAt < this.#noticeMs;
   }
