@@ -3,14 +3,16 @@
  *
  * With `--rules` it checks, by what caught them last, that every bug of a rule is still caught, and exits 1 when one is
  * not, or when something is caught though no bug is active. Without flags it hunts anew, in an hour or more, and writes
- * `tools/mutants/known.json` and `docs/mutants.md`.
+ * `tools/mutants/known.json` and `docs/mutants.md`. With `--survivors` it hunts again the operator mutants that lived, for
+ * whoever wrote a test or changed the code.
  *
  * @module
  */
 import { Command } from "commander";
 import { exitCodeOf, whole } from "./flags.ts";
+import { EXPLAINED, keyOf } from "./mutants/explained.ts";
 import { huntOperators, huntRules, recheck } from "./mutants/hunt.ts";
-import { isCaught, readKnown, writeKnown } from "./mutants/known.ts";
+import { isCaught, type Known, type OperatorFate, readKnown, writeKnown } from "./mutants/known.ts";
 import { instrument, sample } from "./mutants/operators.ts";
 import { writePage } from "./mutants/page.ts";
 import { AnchorError, plantAll } from "./mutants/plant.ts";
@@ -25,6 +27,7 @@ interface Flags {
   readonly page?: boolean;
   readonly anchors?: boolean;
   readonly missing?: boolean;
+  readonly survivors?: boolean;
   readonly only?: string;
   readonly seeds: number;
   readonly operators: number;
@@ -47,6 +50,7 @@ function parseFlags(args: readonly string[]): Flags {
     .option("--operator-seeds <n>", "how many seeds one of them may survive", whole(0), 60)
     .option("--draw <seed>", "the number that they are drawn from", whole(0), 1)
     .option("--missing", "only bugs of rules that nothing has caught so far")
+    .option("--survivors", "only operator mutants that survived so far and are not explained")
     .option("--anchors", "only see whether every bug of a rule finds its place")
     .exitOverride()
     .parse([...args], { from: "user" }).opts<Flags>();
@@ -87,6 +91,7 @@ async function main(args: readonly string[]): Promise<number> {
     say(`${fates.length} planted bugs of rules, ${fates.length - missed.length} caught in ${seconds} s`);
     return missed.length === 0 && control === undefined ? 0 : 1;
   }
+  if (flags.survivors) return await huntSurvivors(known, flags.operatorSeeds, std);
   let next = known;
   const fateOf = (m: RuleMutant) => next.rules.find((f) => f.id === m.id);
   await huntRules(
@@ -104,7 +109,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (!flags.rules) {
     const { mutants, files } = await instrument();
     const drawn = sample(mutants, flags.operators, flags.draw);
-    next = { ...next, operators: { seed: flags.draw, all: mutants.length, fates: [] } };
+    next = { ...next, operators: { seed: flags.draw, all: mutants.length, drawn: drawn.length, fates: [] } };
     await huntOperators(files, drawn, flags.operatorSeeds, std, say, async (fate) => {
       next = { ...next, operators: { ...next.operators, fates: [...next.operators.fates, fate] } };
       await writeKnown(next);
@@ -113,6 +118,31 @@ async function main(args: readonly string[]): Promise<number> {
   await writePage(next);
   say(`${Math.round((performance.now() - begun) / 1_000)} s; docs/mutants.md is written`);
   return missed.length === 0 ? 0 : 1;
+}
+
+/** Hunts again what lived, where the source still has its place; what has none any more is dropped. */
+async function huntSurvivors(known: Known, seeds: number, std: readonly string[]): Promise<number> {
+  const { mutants, files } = await instrument();
+  let { fates } = known.operators;
+  const keep = async (changed: readonly OperatorFate[]) => {
+    fates = changed;
+    await writeKnown({ ...known, operators: { ...known.operators, all: mutants.length, fates } });
+  };
+  const places = new Map(mutants.map((m) => [keyOf(m), m]));
+  await keep(fates.flatMap((fate) => {
+    const place = places.get(keyOf(fate));
+    if (place === undefined) say(`gone with its code: ${keyOf(fate)}`);
+    return place === undefined ? [] : [{ ...fate, ...place }];
+  }));
+  const left = fates.filter((f) => !isCaught(f) && !EXPLAINED.has(keyOf(f)));
+  await huntOperators(files, left, seeds, std, say, async (fate) => {
+    const tried = (f: OperatorFate) => Math.max(f.seeds, fate.seeds);
+    await keep(fates.map((f) => f.id === fate.id ? { ...fate, seeds: tried(f) } : f));
+  });
+  await writePage(await readKnown());
+  const lived = fates.filter((f) => !isCaught(f) && !EXPLAINED.has(keyOf(f))).length;
+  say(`${left.length} operator mutants hunted again, ${lived} live and are not explained`);
+  return lived === 0 ? 0 : 1;
 }
 
 /** Each bug alone, so that all that do not fit are named. */

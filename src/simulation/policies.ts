@@ -8,6 +8,7 @@
 import { TAG } from "../api/constants.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import type { Effect } from "../providers/simulated/ledger.ts";
+import { equal } from "../core/equal.ts";
 import { isObserveOnly, policiesOf } from "../statechart/facts.ts";
 import type { Mutation, SimulatedProcess } from "./process.ts";
 import type { World } from "./world.ts";
@@ -17,14 +18,23 @@ const SILENT_MS = 180_000;
 
 /** Watches a world. */
 export class PolicyJudge {
+  /** When a user last changed what the policies of a UID are, monotonic milliseconds. */
+  readonly #changed = new Map<string, number>();
+
   constructor(
     private readonly world: World,
     private readonly fail: (oracle: string, what: string) => void,
-    /** Whether a user changed a resource so lately that not every call that is under way need know. */
-    private readonly lately: (uid: string, moreMs?: number) => boolean,
+    /** How long a change by a user may go unnoticed by a call that is under way, in milliseconds. */
+    private readonly noticeMs: number,
     /** Whether its cluster went back in time: what is known of it may be no more. */
     private readonly restored: (uid: string) => boolean,
-  ) {}
+  ) {
+    world.store.listen(({ object, before, by }) => {
+      if (by !== "user" || before === undefined) return;
+      const same = equal(policyOf(before), policyOf(object)) && before.status === object.status;
+      if (!same) this.#changed.set(object.metadata.uid, world.clock.monotonic());
+    });
+  }
 
   /** A mutation is sent. */
   mutation(process: SimulatedProcess, mutation: Mutation): void {
@@ -48,7 +58,8 @@ export class PolicyJudge {
   }
 
   #unsure(uid: string, moreMs = 0): boolean {
-    return this.lately(uid, moreMs) || this.restored(uid);
+    const at = this.#changed.get(uid) ?? Number.NEGATIVE_INFINITY;
+    return this.world.clock.monotonic() - at < this.noticeMs + moreMs || this.restored(uid);
   }
 
   #judge({ verb, target }: Mutation, object: ExternalDatabase, though: string): void {
@@ -111,4 +122,10 @@ export class PolicyJudge {
       this.fail("D7", `${id} is deleted without the snapshot that ${object.metadata.name} asks for`);
     }
   }
+}
+
+/** The part of a spec that says what may be done with its database. */
+function policyOf({ spec }: ExternalDatabase): unknown {
+  const { managementPolicy, deletionPolicy, deletionProtection, providerId } = spec;
+  return [managementPolicy, deletionPolicy, deletionProtection, providerId];
 }

@@ -84,12 +84,6 @@ export class Safety {
     private readonly tell: (effect: Effect, before: Readonly<Record<string, string>> | undefined) => void =
       () => {},
   ) {
-    this.#policies = new PolicyJudge(
-      world,
-      fail,
-      (uid, moreMs) => this.#lately(uid, moreMs),
-      (uid) => this.isTainted(uid, "restored"),
-    );
     const freezes = world.plan.actions.map((a) => a.do === "freeze" ? a.ms : 0);
     this.#noticeMs = NOTICE_MS + Math.max(0, ...freezes);
     this.bindings = new BindingJudge(
@@ -99,6 +93,12 @@ export class Safety {
         this.#lately(uid) || this.wasTouched(status?.providerId ?? "") ||
         this.isTainted(uid, "restored", "account", "duplicated"),
       this.#noticeMs,
+    );
+    this.#policies = new PolicyJudge(
+      world,
+      fail,
+      this.#noticeMs,
+      (uid) => this.isTainted(uid, "restored"),
     );
     world.store.listen((change) => this.#onChange(change));
   }
@@ -209,8 +209,8 @@ export class Safety {
     return there;
   }
 
-  #lately(uid: string, moreMs = 0): boolean {
-    const now = this.world.clock.monotonic() - moreMs;
+  #lately(uid: string): boolean {
+    const now = this.world.clock.monotonic();
     return now - (this.#changedByUser.get(uid) ?? Number.NEGATIVE_INFINITY) < this.#noticeMs ||
       now - this.#crdChangedAt < this.#noticeMs;
   }

@@ -30,7 +30,7 @@ const STIMULATING = Object.values(ANNOTATION);
 export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   const back = facts.rewound === undefined ? undefined : restored(k, facts.object, facts.rewound);
   const next: Draft = back === undefined ? { ...k } : afterRewind(k, back, now);
-  if (facts.object !== undefined && back === undefined) learnObject(next, facts.object, now);
+  if (facts.object !== undefined) learnObject(next, facts.object, now);
   if (back !== undefined) next.goneRead = false;
   if (facts.gone) {
     next.gone = true;

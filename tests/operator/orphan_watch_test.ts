@@ -2,6 +2,7 @@
  * The watch over orphans alone (rule 22): what it asks before it calls a database one.
  */
 import { assertEquals } from "@std/assert";
+import { TAG } from "../../src/api/constants.ts";
 import { noMetrics } from "../../src/core/metrics.ts";
 import { type Cluster, KubeError } from "../../src/kube/port.ts";
 import type { Round } from "../../src/operator/observer.ts";
@@ -22,6 +23,7 @@ const round: Round = {
 async function after(
   rounds: number,
   world: { readonly synced?: boolean; readonly known?: boolean; readonly there?: string },
+  shown = round,
 ): Promise<{ readonly orphans: number; readonly reads: number }> {
   let reads = 0;
   const get = () => {
@@ -38,7 +40,7 @@ async function after(
     isKnown: () => world.known ?? false,
     isWatched: () => true,
   });
-  for (let n = 0; n < rounds; n++) await watch.judge(round, new AbortController().signal);
+  for (let n = 0; n < rounds; n++) await watch.judge(shown, new AbortController().signal);
   return { orphans: watch.orphans.length, reads };
 }
 
@@ -49,4 +51,21 @@ Deno.test("rule 22: an orphan is one that two lists show without a resource, and
   assertEquals(await after(9, { synced: false }), { orphans: 0, reads: 0 });
   assertEquals(await after(9, { known: true }), { orphans: 0, reads: 0 });
   assertEquals((await after(9, { there: UID })).orphans, 0);
+});
+
+Deno.test("rule 22: what carries no UID, or no namespace, is nobody's and no orphan", async () => {
+  for (const tag of [TAG.uid, TAG.namespace]) {
+    const { [tag]: _, ...rest } = database.tags;
+    const bare: Database = { ...database, tags: rest };
+    const unowned = { ...round, byId: new Map([[bare.id, { database: bare, sentAt: 0 }]]) };
+    assertEquals(await after(3, {}, unowned), { orphans: 0, reads: 0 }, tag);
+  }
+});
+
+Deno.test("rule 22: a list leads to no more than twenty reads, and the next goes on", async () => {
+  const many = Array.from({ length: 45 }, (_, n): Database => ({ ...database, id: `db-${n}` }));
+  const crowd = { ...round, byId: new Map(many.map((d) => [d.id, { database: d, sentAt: 0 }])) };
+  for (const [rounds, reads] of [[1, 0], [2, 20], [3, 40], [4, 45], [5, 45]] as const) {
+    assertEquals(await after(rounds, {}, crowd), { orphans: reads, reads }, `${rounds} lists`);
+  }
 });

@@ -70,10 +70,10 @@ Deno.test("S4, A2: an absence is confirmed by a lookup after it, between two wor
   );
   assertEquals([confirmed.asked, confirmed.told], [
     ["database", "lookup"],
-    [fresh, "account", `absent ${UID}`, "round", fresh],
+    [fresh, "account", `absent ${UID}`, "round", fresh, "account"],
   ]);
   const first = await read(confirm, here, { database: "absent" });
-  assertEquals(first.told, ["account", `absent ${UID}`, "round", fresh], "none was seen before");
+  assertEquals(first.told, ["account", `absent ${UID}`, "round", fresh, "account"], "none was seen before");
   const back = await read(confirm, missing);
   assertEquals(back.learned, { observation: observed } as typeof back.learned);
   assertEquals([back.asked, back.told], [["database"], [fresh, `present ${UID}`]]);

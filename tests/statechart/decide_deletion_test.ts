@@ -98,6 +98,46 @@ table("deletion", {
     k: known(deleting(), { bornHere: true, unknownSince: NOW - SETTLE, lookup: lookup([], 10) }),
     is: "Deleting/lookup",
   },
+  "rule 12: a mass absence that is over says nothing of a CR that never named a database": {
+    k: known(deleting(), { bornHere: true, unknownSince: NOW - SETTLE - 10, lookup: lookup([], 10) }),
+    v: { massAbsenceOverAt: NOW },
+    is: "Deleting/release",
+    cause: "deleted",
+  },
+  "A2: without an id the lookup is what the account said, and counts from when it did": {
+    k: known(deleting(), { lookup: lookup([], 10), account: "acct", mayExist: true }),
+    v: { accountSince: NOW - 1_000 },
+    is: "Deleting/release",
+    cause: "deleted",
+  },
+  "A2: a lookup from before the account changed is made again": {
+    k: known(deleting(), { lookup: lookup([], 10), account: "acct", mayExist: true }),
+    v: { accountSince: NOW - 9 },
+    is: "Deleting/lookup",
+  },
+  "rule 12: what was asked for and never read here is awaited": {
+    k: known(dead(), { removals: { "db-1": NOW - 100 } }),
+    is: "Deleting/wait",
+    waitMs: 400,
+  },
+  "rule 12: a mass absence that is over says nothing of a removal that we asked for": {
+    k: known(dead(), { ...gone, removals: { "db-1": NOW - 60_000 } }),
+    v: { massAbsenceOverAt: NOW },
+    is: "Deleting/release",
+    cause: "deleted",
+  },
+  "rule 12: what was absent among many is confirmed anew once that is over": {
+    k: known(dead(), gone),
+    v: { massAbsenceOverAt: NOW },
+    is: "Deleting/confirm",
+  },
+  "F3: another's database that a list misses, or a person asks about, is read before all else": {
+    k: known(dead(), {
+      observation: seen(db({ tags: tags({ [TAG.uid]: "another" }) })),
+      unlistedAt: NOW,
+    }),
+    is: "Deleting/confirm",
+  },
   "rule 15: then it goes": {
     k: known(deleting(), { bornHere: true, unknownSince: NOW - SETTLE - 10, lookup: lookup([], 10) }),
     is: "Deleting/release",
@@ -120,6 +160,10 @@ table("deletion", {
     k: known(dead({ status: removing }), { observation: seen() }),
     is: "Deleting/remove",
     id: "db-1",
+  },
+  "rule 10: what a list misses is read before its deletion is sent": {
+    k: known(dead({ status: removing }), { observation: seen(), unlistedAt: NOW }),
+    is: "Deleting/confirm",
   },
   "Q4: a busy one is waited for": {
     k: known(dead(), { observation: seen(db({ state: "Modifying" })) }),

@@ -71,6 +71,7 @@ table("missing", {
     is: "Drifted/wait",
     synced: "ExternalMissing",
     ready: "False/ExternalMissing",
+    waitMs: 1_900, // two seconds after the last look, which was made 100 ms ago
   },
   "R7: not before a whole list was counted": {
     k: known(withId(), gone),

@@ -53,6 +53,15 @@ table("observed", {
     })),
     is: "Available/observe",
   },
+  "after a restart what a list missed is read at once": {
+    k: known(withId(), { unlistedAt: NOW }),
+    is: "Available/observe",
+  },
+  "rule 11: a poll interval of its own is waited for, where that is sooner": {
+    k: known(withId({ spec: { pollInterval: "1m" } }), { observation: seen(), lastReadAt: NOW - 10_000 }),
+    is: "Available/idle",
+    waitMs: 50_000,
+  },
   "after a restart a new generation is read at once": {
     k: known(withId({ meta: { generation: 2 } })),
     is: "Available/observe",

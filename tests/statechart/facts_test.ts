@@ -3,8 +3,8 @@
  */
 import { assertEquals } from "@std/assert";
 import { decide } from "../../src/statechart/decide.ts";
-import { isAccountConfirmed, isOfAnotherAccount, pollMs } from "../../src/statechart/facts.ts";
-import { absent, cr, deleting, inStep, known, NOW, view } from "./support.ts";
+import { isAccountConfirmed, isOfAnotherAccount, isUnseen, pollMs } from "../../src/statechart/facts.ts";
+import { absent, cr, db, deleting, inStep, known, NOW, seen, view } from "./support.ts";
 
 Deno.test("rule 11: a CR's own poll interval is held between 10 s and 24 h, however it was stored (H2)", () => {
   const of = (pollInterval: string) => pollMs(known(cr({ spec: { pollInterval } })), view());
@@ -45,4 +45,14 @@ Deno.test("rule 12: the account speaks shortly before an absence is asked for an
   assertEquals(sure(), false);
   assertEquals(isAccountConfirmed(k, view({ accountWords: [at - 500], accountAt: at - 600 }), at), false);
   assertEquals(isAccountConfirmed({ ...k, account: undefined }, view({ accountWords: [] }), at), true);
+});
+
+Deno.test("A4: unseen is a recorded database while another was read; where none is recorded, or read, none is", () => {
+  const recorded = cr({ status: inStep() });
+  assertEquals(isUnseen(known(recorded, { observation: seen(db({ id: "db-2" })) })), true);
+  assertEquals(isUnseen(known(recorded, { observation: absent(100, "db-2") })), true);
+  assertEquals(isUnseen(known(recorded, { observation: seen() })), false);
+  assertEquals(isUnseen(known(recorded, { observation: absent() })), false);
+  assertEquals(isUnseen(known(recorded)), false);
+  assertEquals(isUnseen(known(cr(), { observation: seen() })), false);
 });

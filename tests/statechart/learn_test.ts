@@ -206,3 +206,68 @@ Deno.test("rule 24: a sleeper wakes with what it kept, and a crashed actor with 
   assertEquals([k.bornHere, k.observation, k.mutatedAt, k.lastReadAt], [true, seen(), NOW - 5, NOW - 9]);
   assertEquals(initialKnowledge(cr({ meta: { finalizers: [] } }), NOW, { bornHere: false }).untouched, false);
 });
+
+Deno.test("S2: a CR that was thought gone and is read alive is not new, and what was proven by its being new is not", () => {
+  const lost = known(cr(), { gone: true, goneRead: true, bornHere: true, untouched: true });
+  const alive = learn(lost, { foundAlive: true, object: rv("101") }, NOW);
+  assertEquals([alive.gone, alive.goneRead, alive.bornHere, alive.untouched], [false, false, false, false]);
+  const unread = learn(lost, { foundAlive: true }, NOW);
+  assertEquals([unread.gone, unread.goneRead, unread.bornHere], [true, false, false]);
+});
+
+Deno.test("rule 10: only a change that was answered dates the cache; one of unknown outcome does not", () => {
+  const k = known(cr({ status: inStep() }), { observation: seen() });
+  const lost = learn(k, { modify: { outcome: "unknown", at: NOW } }, NOW);
+  assertEquals([lost.mutatedAt, lost.modifyUnknownSince], [k.mutatedAt, NOW]);
+  const answered = learn(lost, { modify: { outcome: "answered", at: NOW + 1 } }, NOW + 1);
+  assertEquals([answered.mutatedAt, answered.modifyUnknownSince], [NOW + 1, undefined]);
+});
+
+Deno.test("S5: every deletion that was accepted is counted for its database", () => {
+  let k = known(deleting({ status: inStep() }), { observation: seen() });
+  for (const expected of [1, 2, 3]) {
+    k = learn(k, { removed: { id: "db-1", at: NOW } }, NOW);
+    assertEquals(k.removalTries, { "db-1": expected });
+  }
+  assertEquals(learn(k, { removed: { id: "db-2", at: NOW } }, NOW).removalTries, { "db-1": 3, "db-2": 1 });
+});
+
+Deno.test("rule 16: a mark counts for the database that was recorded when it was made", () => {
+  const marked = known(deleting({ status: inStep() }), { retained: true });
+  const next = (providerId: string) =>
+    learn(
+      marked,
+      { object: deleting({ meta: { resourceVersion: "101" }, status: inStep({ providerId }) }) },
+      NOW,
+    );
+  assertEquals([next("db-1").retained, next("db-2").retained], [true, false]);
+});
+
+Deno.test("W8: a cluster that went back makes an actor begin anew, with what the provider said and what it did itself", () => {
+  const k: Knowledge = {
+    ...known(rv("150", { status: inStep() }), { observation: seen() }),
+    ...{ bornHere: true, untouched: true, provenNew: true, retained: true, goneRead: true, stimuli: 4 },
+    ...{ mutatedAt: NOW - 20, lastReadAt: NOW - 10, modifyUnknownSince: NOW - 5, removals: { "db-1": NOW } },
+  };
+  const old = rv("120");
+  const back = learn(k, { object: old, rewound: "150" }, NOW);
+  assertEquals(back, {
+    ...initialKnowledge(old, NOW),
+    ...{ bornHere: false, untouched: false, mayExist: true, unknownSince: NOW, goneRead: false, stimuli: 5 },
+    ...{ observation: k.observation, mutatedAt: NOW - 20, lastReadAt: NOW - 10 },
+    ...{ modifyUnknownSince: NOW - 5, account: "acct" },
+  });
+  const named = learn(
+    k,
+    { object: rv("120", { status: inStep({ account: "other" }) }), rewound: "150" },
+    NOW,
+  );
+  assertEquals([named.account, named.named], ["other", true]);
+  assertEquals(
+    learn(k, { object: rv("120"), rewound: "151" }, NOW).object,
+    k.object,
+    "it was left behind already",
+  );
+  const another = rv("120", { meta: { uid: "another" } });
+  assertEquals(learn(k, { object: another, rewound: "150" }, NOW).object, k.object);
+});

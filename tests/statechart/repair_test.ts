@@ -85,3 +85,10 @@ Deno.test("R6: a field that is in step, or asks for another value, keeps no coun
   assertEquals(pendingRepairs([size(2)], { sizeGb: 60 }), []);
   assertEquals(pendingRepairs([size(2)], { version: "50" }), []);
 });
+
+Deno.test("R6: a change of one field counts for that field alone", () => {
+  const fields = (change: { version?: string; sizeGb?: number }) =>
+    countRepairs([], change, at(0)).map((r) => `${r.field} ${r.wanted} ${r.attempts}`);
+  assertEquals(fields({ version: "15" }), ["version 15 1"]);
+  assertEquals(fields({ sizeGb: 50 }), ["sizeGb 50 1"]);
+});

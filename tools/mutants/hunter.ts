@@ -9,6 +9,8 @@ import { ROOT } from "./tree.ts";
 
 /** A worker that says nothing for so long, in milliseconds, hangs. */
 const SILENCE_MS = 120_000;
+/** Some test files work for long while they are loaded, longer on a machine that is busy. */
+const LOADING_MS = 600_000;
 
 /** What a trial without a bug reached; module code is trial `seed -1`. */
 export interface Reach {
@@ -65,8 +67,8 @@ export class Hunter implements AsyncDisposable {
     let tests: readonly TestTrial[] = [];
     const end = await this.#run({ do: "tests", files }, (word) => {
       if (word.say === "tests") tests = word.tests;
-    });
-    if (end !== undefined) throw new Error(`Gathering tests: ${end.what}`);
+    }, LOADING_MS);
+    if (end !== undefined) throw new Error(`Gathering the tests of ${nameOf(end.trial)}: ${end.what}`);
     return tests;
   }
 
@@ -75,18 +77,18 @@ export class Hunter implements AsyncDisposable {
   }
 
   /** Runs a job; what ended the worker instead counts as a catch. */
-  async #run(job: Job, hear: (word: Word) => void): Promise<Catch | undefined> {
+  async #run(job: Job, hear: (word: Word) => void, limitMs = SILENCE_MS): Promise<Catch | undefined> {
     const { process, words } = this.#start();
     const writer = process.stdin.getWriter();
     await writer.write(new TextEncoder().encode(`${JSON.stringify(job)}\n`)).catch(() => {}); // its end is heard below
     writer.releaseLock();
     let trial: Trial = { seed: 0 };
     while (true) {
-      const next = await this.#next(words);
+      const next = await this.#next(words, limitMs);
       if (next === "silence" || next === undefined) {
         await this.#end();
         return next === "silence"
-          ? { trial, oracle: "time-out", what: `it does not end within ${SILENCE_MS / 1_000} s` }
+          ? { trial, oracle: "time-out", what: `it does not end within ${limitMs / 1_000} s` }
           : { trial, oracle: "crash", what: "the process dies" };
       }
       if (!next.startsWith("\u0000")) continue; // what a test prints
@@ -97,10 +99,13 @@ export class Hunter implements AsyncDisposable {
     }
   }
 
-  async #next(words: ReadableStreamDefaultReader<string>): Promise<string | "silence" | undefined> {
+  async #next(
+    words: ReadableStreamDefaultReader<string>,
+    limitMs: number,
+  ): Promise<string | "silence" | undefined> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const silence = new Promise<"silence">((resolve) =>
-      timer = setTimeout(() => resolve("silence"), SILENCE_MS)
+      timer = setTimeout(() => resolve("silence"), limitMs)
     );
     try {
       return await Promise.race([words.read().then(({ value }) => value), silence]);

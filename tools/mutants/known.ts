@@ -24,6 +24,8 @@ export interface OperatorFate extends Fate {
   readonly operator: string;
   readonly was: string;
   readonly is: string;
+  /** Which of its file's mutants that read alike, from 0. */
+  readonly nth: number;
 }
 
 /** The file's content. */
@@ -32,6 +34,8 @@ export interface Known {
   readonly operators: {
     readonly seed: number;
     readonly all: number;
+    /** How many of them were drawn; code that goes takes its mutants with it. */
+    readonly drawn: number;
     readonly fates: readonly OperatorFate[];
   };
 }
@@ -44,7 +48,7 @@ export async function readKnown(): Promise<Known> {
     return JSON.parse(await Deno.readTextFile(FILE));
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-    return { rules: [], operators: { seed: 1, all: 0, fates: [] } };
+    return { rules: [], operators: { seed: 1, all: 0, drawn: 0, fates: [] } };
   }
 }
 

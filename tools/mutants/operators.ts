@@ -17,6 +17,8 @@ export interface OperatorMutant {
   readonly operator: string;
   readonly was: string;
   readonly is: string;
+  /** Which of its file's mutants that read alike, from 0. */
+  readonly nth: number;
 }
 
 /** Files below `src/` whose code is mutated: decision, effect, cache, reflector, supervisor. */
@@ -42,14 +44,19 @@ export async function instrument(): Promise<
     [...sources].map(([name, content]) => ({ name, content, mutate: true as const })),
     { plugins: null, excludedMutations: EXCLUDED, ignorers: [] },
   );
-  const mutants = result.mutants.filter((m) => m.status === undefined).map((m): OperatorMutant => ({
-    id: m.id,
-    file: m.fileName,
-    line: m.location.start.line + 1,
-    operator: m.mutatorName,
-    was: brief(cut(sources.get(m.fileName) ?? "", m.location)),
-    is: brief(m.replacement),
-  }));
+  const alike = new Map<string, number>();
+  const mutants = result.mutants.filter((m) => m.status === undefined).map((m): OperatorMutant => {
+    const reads = {
+      file: m.fileName,
+      operator: m.mutatorName,
+      was: brief(cut(sources.get(m.fileName) ?? "", m.location)),
+      is: brief(m.replacement),
+    };
+    const text = JSON.stringify(reads);
+    const nth = alike.get(text) ?? 0;
+    alike.set(text, nth + 1);
+    return { id: m.id, line: m.location.start.line + 1, ...reads, nth };
+  });
   return { mutants, files: new Map(result.files.map((f) => [f.name, f.content])) };
 }
 

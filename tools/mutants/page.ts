@@ -56,7 +56,8 @@ const INTRODUCTION = [
   "rule. The judges of the simulation ask an unchanged second copy what a resource wants, so that no bug blinds its own judge.",
   "",
   "`deno task mutants --rules` checks in a minute or two that every bug of a rule is still caught, by what caught it last;",
-  '`deno task mutants --rules --only "rule 5"` those of one rule.',
+  '`deno task mutants --rules --only "rule 5"` those of one rule; `deno task mutants --survivors` hunts again the operator mutants that',
+  "lived and are not explained.",
   "",
 ];
 
@@ -92,7 +93,7 @@ function missedRules(missed: readonly RuleMutant[]): string[] {
   ];
 }
 
-function operatorPart({ seed, all, fates }: Known["operators"]): string[] {
+function operatorPart({ seed, all, drawn, fates }: Known["operators"]): string[] {
   if (fates.length === 0) {
     return [
       "## Operator mutants",
@@ -108,7 +109,8 @@ function operatorPart({ seed, all, fates }: Known["operators"]): string[] {
   return [
     "## Operator mutants",
     "",
-    `${fates.length} of ${all} mutants, drawn from the number ${seed}; texts are not mutated. The simulation catches ` +
+    `${drawn} of ${all} mutants, drawn from the number ${seed}; texts are not mutated. ` +
+    `${drawn - fates.length} of them are gone with their code. The simulation catches ` +
     `${simulation.length} within ${
       fates[0]?.seeds
     } seeds, unit tests ${test.length} of the others; ${left.length} survive.`,

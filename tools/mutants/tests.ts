@@ -8,7 +8,7 @@ import { ROOT } from "./tree.ts";
 
 /** The quick ones first: those of one part alone, then those of the statechart, then those of the whole operator. */
 const RANKS = [
-  /operator\/(\w*effects?_test|effect_guards|announce|account_watch|gateway|orphan_watch)/,
+  /operator\/(\w*effects?_test|effect_guards|announce|keeper|supervisor|account_watch|gateway|orphan_watch)/,
   /^tests\/statechart\//,
   /^tests\/kube\//,
   /./,
@@ -33,7 +33,7 @@ const ABOUT: readonly (readonly [source: RegExp, tests: RegExp])[] = [
   [/^operator\/(absences|orphans|observer|account)/, /operator\/(absence|orphan|observer|account)/],
   [
     /^operator\/(keeper|supervisor)/,
-    /operator\/(hibernation|crash|inbox|observer|orphans|life|drain)|simulation\/regressions/,
+    /operator\/(keeper|supervisor|absence|hibernation|crash|inbox|observer|orphans|life|drain)|simulation\/regressions/,
   ],
   [/^operator\/effects\//, /operator\/(\w*effects?_test|announce)/],
   [

@@ -66,9 +66,7 @@ async function alone<T>(
   const { uid } = object.metadata;
   const earlier = adoptions.get(id);
   if (earlier !== undefined && earlier.uid !== uid) {
-    throw new StepError("busy", `The database ${quote(id)} is just being adopted by another resource`, {
-      learned: { object },
-    });
+    throw new StepError("busy", `The database ${quote(id)} is just being adopted by another resource`);
   }
   const mine = { uid, until: Number.POSITIVE_INFINITY };
   adoptions.set(id, mine);
@@ -99,16 +97,14 @@ async function takeOver(
   const observed = object.status?.observeOnly === true;
   const again = object.status?.providerId === id && !observed; // recorded, and its tags were lost
   const sentAt = env.clock.monotonic();
-  const before = await read(env, id, object, signal);
+  const before = await read(env, id, signal);
   if (again && before.tags[TAG.uid] !== undefined) {
     return { object, observation: { kind: "present", database: before, sentAt } };
   }
   await requireConsent(env, object, before, signal);
   if (before.tags[TAG.uid] !== object.metadata.uid || before.tags[TAG.retained] !== undefined) {
     if (before.state !== "Available") {
-      throw new StepError("busy", `The database ${quote(id)} is ${before.state} and takes no tags now`, {
-        learned: { object },
-      });
+      throw new StepError("busy", `The database ${quote(id)} is ${before.state} and takes no tags now`);
     }
     return await tag(env, object, id, latest, signal);
   }
@@ -136,7 +132,7 @@ async function tag(
   } catch (error) {
     if (error instanceof SupersededError) return { object: latest().object };
     const lost = error instanceof ProviderError && error.errorClass === "unknown";
-    throw stepError(error, lost ? { object, tagged: { at: env.clock.monotonic() } } : { object });
+    throw stepError(error, lost ? { tagged: { at: env.clock.monotonic() } } : undefined);
   }
   const learned = await verify(env, object, id, { object, tagged: { at } }, signal);
   // Of one that is not recorded yet the record tells.
@@ -176,11 +172,10 @@ async function verify(
 async function read(
   env: EffectEnv,
   id: string,
-  object: ExternalDatabase,
   signal: AbortSignal,
 ): Promise<Database> {
   const observation = await readById(env, id, "create", signal);
-  if (observation.kind === "absent") throw missing(id, { object });
+  if (observation.kind === "absent") throw missing(id);
   return observation.database as Database;
 }
 
@@ -203,7 +198,7 @@ async function requireConsent(
     mayConsent(env, object, database) && object.metadata.annotations?.[ANNOTATION.adoptFrom] === owner
   ) return;
   if (here && await ownerIsGone(env, database, owner, signal)) return;
-  throw taken(env, object, database, { object });
+  throw taken(env, object, database);
 }
 
 function isOfThisCluster(env: EffectEnv, { tags }: Tagged): boolean {
@@ -236,7 +231,7 @@ async function ownerIsGone(
 }
 
 /** Names the owner, and the way to consent, only to whom it helps. */
-function taken(env: EffectEnv, taker: ExternalDatabase, database: Tagged, learned: Learned): StepError {
+function taken(env: EffectEnv, taker: ExternalDatabase, database: Tagged, learned: Learned = {}): StepError {
   const { tags } = database;
   const id = quote(database.id);
   if (!mayConsent(env, taker, database)) {
@@ -258,7 +253,7 @@ function taken(env: EffectEnv, taker: ExternalDatabase, database: Tagged, learne
   );
 }
 
-function missing(id: string, learned: Learned): StepError {
+function missing(id: string, learned: Learned = {}): StepError {
   return new StepError(
     "rejected",
     `spec.providerId names the database ${quote(id)}, which the provider does not have`,
