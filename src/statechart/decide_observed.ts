@@ -98,7 +98,11 @@ export function unobserved(k: Knowledge, view: View): Decision {
   // F4: what a crash said of it is over as soon as it is read.
   const crashed = last === undefined || last.reason === "ActorFailed" ||
     lastReady(k)?.reason === "ActorFailed";
-  if (transitional || unlisted || crashed || isRefreshDue(k) || isUnseen(k)) return observe(k, view, top(k));
+  // One of an older spec says nothing of this: it was written against a copy of before, and is not to be said anew.
+  const old = (last?.observedGeneration ?? metadata.generation) !== metadata.generation;
+  if (transitional || unlisted || crashed || old || isRefreshDue(k) || isUnseen(k)) {
+    return observe(k, view, top(k));
+  }
   // A status never says more than was seen: until the list comes, the last word stands.
   return idle(k, view, "Available", {
     ready: readiness(

@@ -35,6 +35,7 @@ Deno.test("rules 3, 4: a create asks for what the CR asks for, under its tags an
     observation: { kind: "present", database: answer, sentAt: NOW },
     create: { outcome: "answered", at: NOW },
     account: undefined,
+    passwordSet: undefined,
   });
 });
 

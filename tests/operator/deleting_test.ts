@@ -320,5 +320,8 @@ Deno.test("D5, L4: what the spec holds back says so once, though its database is
     const writes = world.cluster.writes.length;
     await world.run(10 * PERIOD);
     assert(told());
-    assert(world.cluster.writes.length - writes <= 1, `written ${world.cluster.writes.length - writes} times`);
+    assert(
+      world.cluster.writes.length - writes <= 1,
+      `written ${world.cluster.writes.length - writes} times`,
+    );
   }));

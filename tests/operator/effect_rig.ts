@@ -153,6 +153,7 @@ export class EffectRig {
         modify: mutation("modify"),
         delete: (...args: readonly unknown[]) => mutation("delete")(...args.slice(0, 4)), // before the final snapshot
       },
+      classOf: () => "",
       recorder: { record: (event: EventRecord) => void this.events.push(event) },
       clock,
       log: {

@@ -25,7 +25,7 @@ function invoked(effect: Effect, knowledge: Knowledge, answers: Answers = {}, ri
   let stop = () => {};
   const learned = rig.run(
     (_, input) => {
-      const world = { ...input.world, env };
+      const world = { ...input.world, envOf: () => env };
       const actor = createActor(logic, { input: { ...input, world } });
       stop = () => actor.stop();
       const ended = toPromise(actor);

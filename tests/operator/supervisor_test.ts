@@ -75,9 +75,11 @@ Deno.test("rule 12: a resource without any status is none that ought to have a d
   inWorld({}, async (world) => {
     const counted: number[] = [];
     const process = world.start({
-      onTransition: (t) => void (t.object.metadata.uid === "bare" && counted.push(supervisor.known())),
+      onTransition: (t) =>
+        void (t.object.metadata.uid === "bare" && counted.push(supervisor.known(operator.siteOf(t.object)))),
     });
-    const { supervisor } = process.operator;
+    const { operator } = process;
+    const { supervisor } = operator;
     await inStep(world);
     const { metadata, status: _, ...rest } = world.get("orders")!;
     const bare = { ...rest, metadata: { ...metadata, uid: "bare", name: "bare", finalizers: [] } };

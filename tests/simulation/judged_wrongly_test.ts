@@ -15,6 +15,7 @@ const SEEDS: Readonly<Record<number, string>> = {
     "the credentials go back, between a lookup and its create, to where one was made that nobody recorded (S1)",
   49_896: "what an adoption reads of the owner is told to the owner's actor by the watch alone (rule 14)",
   56_564: "a list finds half an hour later what a restore brought back, which nobody can read any more (L1)",
+  67_958: "a Secret is deleted where the watch is ahead of a restored cluster, and a list finds out (S5)",
   1_719_039: "a process that wakes to a SIGTERM finds an answer behind it (wait)",
   80_451:
     "a pause that ended is known from the answer of the actor's own write before a watch tells (rule 14)",

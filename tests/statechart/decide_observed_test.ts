@@ -21,6 +21,15 @@ const failed = (effect: "create" | "observe" | "modify" | "remove", errorClass: 
 });
 
 table("observed", {
+  "observedGeneration: what was said of an older spec is read anew before it is said of this one (seed 65763)":
+    {
+      k: known(withId({ meta: { generation: 2 }, status: inStep({ observedGeneration: 2 }) })),
+      is: "Available/observe",
+    },
+  "nor is anything read at a start where it was said of this one": {
+    k: known(withId({ meta: { generation: 1 } })),
+    is: "Available/idle",
+  },
   "in step": {
     k: known(withId(), { observation: seen() }),
     is: "Available/idle",

@@ -255,7 +255,7 @@ Deno.test("W8: a cluster that went back makes an actor begin anew, with what the
     ...initialKnowledge(old, NOW),
     ...{ bornHere: false, untouched: false, mayExist: true, unknownSince: NOW, goneRead: false, stimuli: 5 },
     ...{ observation: k.observation, mutatedAt: NOW - 20, lastReadAt: NOW - 10 },
-    ...{ modifyUnknownSince: NOW - 5, account: "acct" },
+    ...{ modifyUnknownSince: NOW - 5, account: "acct", passwordUnsure: true },
   });
   const named = learn(
     k,

@@ -40,6 +40,7 @@ const ABOUT: readonly (readonly [source: RegExp, tests: RegExp])[] = [
     /^binding\/|^operator\/binding_watch|^operator\/effects\/bind/,
     /(operator|statechart)\/(decide_)?binding|binding\//,
   ],
+  [/^operator\/(class|site)|^statechart\/class_view/, /(operator|statechart|behaviours)\/class/],
   [/^operator\/effects\/adopt/, /operator\/adoption/],
   [/^operator\/effects\/create/, /operator\/(creating|paused|effect_guards)/],
   [/^operator\/effects\/(remove|retain)/, /operator\/(deleting|effect_guards)/],
