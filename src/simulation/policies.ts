@@ -13,6 +13,9 @@ import { isObserveOnly, policiesOf } from "../statechart/facts.ts";
 import type { Mutation, SimulatedProcess } from "./process.ts";
 import type { World } from "./world.ts";
 
+/** A watch that says nothing for so long is dead (W2), in milliseconds, and some more until another has told. */
+const SILENT_MS = 180_000;
+
 /** Watches a world. */
 export class PolicyJudge {
   /** When a user last changed what the policies of a UID are, monotonic milliseconds. */
@@ -44,17 +47,19 @@ export class PolicyJudge {
     const hears = mutation.password ? process.heard.bind(process) : process.known.bind(process);
     const known = uid === undefined || this.restored(uid) ? undefined : hears(uid);
     if (known !== undefined) this.#judge(mutation, known, "though it knew that");
-    const object = uid === undefined || this.#unsure(uid) ? undefined : this.world.store.byUid(uid);
+    // A change goes by the copy that is known (rule 8), and that may be of before a watch fell silent (W2).
+    const more = verb === "modify" ? SILENT_MS : 0;
+    const object = uid === undefined || this.#unsure(uid, more) ? undefined : this.world.store.byUid(uid);
     if (object !== undefined) {
       this.#judge(mutation, object, "though");
       this.#onSnapshot(mutation, object);
     }
-    if (verb !== "create") this.#onObserved(target, uid, verb);
+    if (verb !== "create") this.#onObserved(target, uid, verb, more);
   }
 
-  #unsure(uid: string): boolean {
+  #unsure(uid: string, moreMs = 0): boolean {
     const at = this.#changed.get(uid) ?? Number.NEGATIVE_INFINITY;
-    return this.world.clock.monotonic() - at < this.noticeMs || this.restored(uid);
+    return this.world.clock.monotonic() - at < this.noticeMs + moreMs || this.restored(uid);
   }
 
   #judge({ verb, target }: Mutation, object: ExternalDatabase, though: string): void {
@@ -85,12 +90,11 @@ export class PolicyJudge {
   }
 
   /** Nothing is done to what is only observed, except for another resource that manages it. */
-  #onObserved(id: string, owner: string | undefined, verb: string): void {
+  #onObserved(id: string, owner: string | undefined, verb: string, moreMs: number): void {
     const naming = this.#naming(id);
-    const observer = naming.find((o) => isObserveOnly(o) && !this.#unsure(o.metadata.uid));
-    if (observer === undefined || naming.some((o) => !isObserveOnly(o) || this.#unsure(o.metadata.uid))) {
-      return;
-    }
+    const [observer] = naming;
+    if (observer === undefined) return;
+    if (naming.some((o) => !isObserveOnly(o) || this.#unsure(o.metadata.uid, moreMs))) return;
     if (owner !== undefined && owner !== observer.metadata.uid) return; // judged by its own resource
     this.fail(
       "ObserveOnly",

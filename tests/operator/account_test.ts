@@ -195,3 +195,31 @@ Deno.test("S4, A2: at whatever moment of a deletion the credentials change, a se
     });
   }
 });
+
+Deno.test("S6, A2: a status that names a database of another account stands, though a stale copy hid it when its namesake was found (found by simulation, seed 84501)", async () => {
+  let late = 0;
+  for (let ms = 0; ms < 3_000; ms += 50) {
+    await inWorld({ latencyMs: 400 }, async (world) => {
+      const first = world.start();
+      await inStep(world);
+      const { id, tags } = databaseOf(world, "orders");
+      const copy = world.cloud.insert({ tags: { ...tags }, account: "another" });
+      const { status = {} } = world.get("orders") ?? {};
+      first.crash();
+      world.cloud.configure({ account: "another" });
+      world.cluster.setStatus("default", "orders", {}); // as a list shows it that is of before its record
+      world.start();
+      const mark = world.cloud.ledger.mark();
+      const looked = () => world.cloud.ledger.calls({ since: mark }).some((c) => c.uid !== undefined);
+      await world.until("its lookup", looked, 60_000, 5);
+      await world.run(ms);
+      if (world.get("orders")?.status?.providerId !== undefined) return; // recorded before it could know
+      late++;
+      world.cluster.setStatus("default", "orders", status);
+      await world.run(PERIOD);
+      assertEquals(world.get("orders")?.status?.providerId, id, `${ms} ms after the lookup`);
+      assert(world.cloud.get(copy.id) !== undefined);
+    });
+  }
+  assert(late > 5, `only ${late} came before the record`);
+});

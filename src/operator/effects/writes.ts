@@ -16,6 +16,7 @@ import type { ExternalDatabase } from "../../api/schema.ts";
 import { DeadlineError, withDeadline } from "../../core/wait.ts";
 import { quote } from "../../statechart/drift.ts";
 import {
+  accountDiffers,
   belongsToOther,
   incarnationOf,
   isAdopted,
@@ -83,6 +84,12 @@ function isYoung(env: EffectEnv, { metadata }: ExternalDatabase): boolean {
 export const record: EffectFunction = async (env, { decision, knowledge, latest }, signal) => {
   if (decision.database === undefined) throw new StepError("bug", "There is no database to record");
   const account = await accountOf(env, latest(), decision.database, signal);
+  // What another account holds is not to be seen under this one: it stands, whatever a stale copy made of it (S6, A2).
+  if (
+    replaces(latest(), decision.database) && accountDiffers(latest(), env.view(latest().object.metadata.uid))
+  ) {
+    return { object: latest().object };
+  }
   const back = await standsStill(env, latest(), decision.database, signal);
   if (back !== undefined) return { observation: back };
   const anew = await seenAnew(env, latest(), decision.database, signal);
@@ -124,6 +131,11 @@ export const record: EffectFunction = async (env, { decision, knowledge, latest 
     duplicates: othersThan(database, k.lookup?.found ?? [], k.object.metadata.uid),
   };
 };
+
+/** Whether the status names another database than the one that is to be recorded. */
+function replaces({ object: { status } }: Knowledge, other: ExternalState): boolean {
+  return status?.providerId !== undefined && status.providerId !== other.id;
+}
 
 /**
  * What a read shows of the recorded database that another is to stand in for, where it is there after all: the account
