@@ -13,7 +13,7 @@ import type { World } from "./world.ts";
 /** Judges writes. */
 export class Honesty {
   /** The specs of each UID by generation. */
-  readonly #specs = new Map<string, Map<number, ExternalDatabaseSpec>>();
+  readonly #specs = new Map<string, Map<number, readonly ExternalDatabaseSpec[]>>();
   /** What each process knew of a CR when it sent its last patch. */
   readonly #sent = new Map<string, ExternalDatabase | undefined>();
 
@@ -38,8 +38,10 @@ export class Honesty {
 
   #onChange({ object, before, by, type }: Change): void {
     const { uid, generation } = object.metadata;
-    const specs = this.#specs.get(uid) ?? new Map();
-    this.#specs.set(uid, specs.set(generation, object.spec));
+    const specs = this.#specs.get(uid) ?? new Map<number, readonly ExternalDatabaseSpec[]>();
+    // After a restore a generation may come again with another spec, and a write of before may speak of the first.
+    const lives = (specs.get(generation) ?? []).filter((s) => !same(s, object.spec));
+    this.#specs.set(uid, specs.set(generation, [...lives, object.spec]));
     if (by === "user" || type === "DELETED" || before?.status === object.status) return;
     const known = this.#sent.get(`${by} ${object.metadata.name}`);
     this.#onClaim(object, before, by, known?.metadata.generation);
@@ -70,10 +72,11 @@ export class Honesty {
     }
     const synced = status?.conditions?.find((c) => c.type === "Synced");
     if (synced?.status !== "True") return;
-    const spec = this.#specs.get(uid)?.get(synced.observedGeneration ?? 0);
+    const specs = this.#specs.get(uid)?.get(synced.observedGeneration ?? 0);
+    const spec = specs?.at(-1);
     const record = this.world.cloud.get(status?.providerId ?? "");
     if (record === undefined || spec === undefined || record.tags[TAG.uid] !== uid) return;
-    if (isBehind(spec, record) && !this.touched(record.id)) {
+    if (specs?.every((s) => isBehind(s, record)) && !this.touched(record.id)) {
       this.fail(
         "observedGeneration",
         `${by} says that ${name} is as its generation ${synced.observedGeneration} asks (${spec.version}, ${spec.sizeGb} GiB), but ${record.id} has ${record.version}, ${record.sizeGb} GiB`,

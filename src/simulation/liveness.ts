@@ -151,7 +151,8 @@ function deletionProblem(world: World, object: ExternalDatabase): string | undef
   const { status } = object;
   const said = words(object, "Synced");
   // So do these, while there is a database to be held: of one without a recorded id a lookup finds out that it is gone.
-  const there = itself !== undefined || world.cloud.presentByUid().has(object.metadata.uid);
+  const mine = world.cloud.presentByUid().get(object.metadata.uid) ?? [];
+  const there = itself !== undefined || mine.some((d) => d.account === ACCOUNT);
   const held = there && object.spec.deletionProtection === true && said.endsWith("/DeletionProtected");
   if (held) return undefined;
   const { snapshots } = world.cloud.settings;
@@ -299,7 +300,8 @@ function bindingProblem(world: World, safety: Safety, object: ExternalDatabase):
     return secretProblem(world, object);
   }
   if (object.status?.binding !== undefined) return "its status still names a Secret";
-  const left = world.kube.secrets.all().find((s) => ownerUid(s) === uid);
+  // One whose label a user took off is out of the operator's sight, and goes with its resource.
+  const left = world.kube.secrets.all().find((s) => ownerUid(s) === uid && isLabelled(s));
   // Where no resource asks for a Secret nobody watches them; this one goes with its resource.
   return left === undefined || world.working?.operator.bindings?.listed === false ||
       safety.isTainted(uid, "restored", "looksNew")

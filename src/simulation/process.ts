@@ -289,11 +289,23 @@ export class SimulatedProcess {
       }
       return object;
     };
+    /** How many status writes of each resource wait for their answers. */
+    const writing = new Map<string, number>();
+    const written = async <T>({ namespace, name }: ObjectKey, answer: Promise<T>): Promise<T> => {
+      const key = `${namespace}/${name}`;
+      writing.set(key, (writing.get(key) ?? 0) + 1);
+      try {
+        return await answer;
+      } finally {
+        writing.set(key, (writing.get(key) ?? 1) - 1);
+      }
+    };
     /**
      * Whether a read is made for another: an adoption that looks for an owner (rule 18), or the watch for orphans. Who
-     * rests, sleeps or is only at the cloud reads nothing.
+     * rests, sleeps, is only at the cloud or waits for the answer of its own write reads nothing.
      */
     const forAnother = ({ namespace, name }: ObjectKey) => {
+      if ((writing.get(`${namespace}/${name}`) ?? 0) > 0) return true;
       const keepers = [...this.operator.supervisor.keepers].filter((k) =>
         k.object.metadata.namespace === namespace && k.object.metadata.name === name
       );
@@ -320,7 +332,7 @@ export class SimulatedProcess {
         told(call(
           `kube patchStatus ${key.name} ${brief(operations)}`,
           () =>
-            inner.patchStatus(key, operations, o).catch((error: unknown) =>
+            written(key, inner.patchStatus(key, operations, o)).catch((error: unknown) =>
               this.#unanswered(operations, error)
             ),
         )),

@@ -18,6 +18,10 @@ const SEEDS: Readonly<Record<number, string>> = {
   67_958: "a Secret is deleted where the watch is ahead of a restored cluster, and a list finds out (S5)",
   76_566:
     "a database that its spec protects vanishes before its id was recorded, and a lookup finds out (S5)",
+  78_290: "a write of before a restore speaks of a generation that came again (observedGeneration)",
+  116_405: "the watch for orphans reads a namesake whose own write waits for its answer (L4)",
+  116_949: "what only another account still holds is held by no protection (S5)",
+  117_445: "a Secret whose label a user took off is out of sight (L1)",
   1_719_039: "a process that wakes to a SIGTERM finds an answer behind it (wait)",
   80_451:
     "a pause that ended is known from the answer of the actor's own write before a watch tells (rule 14)",
