@@ -27,7 +27,7 @@ export function unsettled(world: World, safety: Safety): string[] {
     o.status?.account === undefined &&
     (safety.isTainted(o.metadata.uid, "account") ||
       (safety.isTainted(o.metadata.uid, "restored") && switches(world))) &&
-    words(o, "Synced") === "False/Conflict";
+    words(o, "Synced") === "False/Conflict" && isOfAccounts(o);
   const uids = new Set<string>();
   for (const object of world.store.all()) {
     uids.add(object.metadata.uid);
@@ -334,6 +334,11 @@ function reasonIs(object: ExternalDatabase, ...reasons: readonly string[]): stri
   return reasons.some((r) => said.endsWith(`/${r}`))
     ? undefined
     : `says ${said}, not ${reasons.join(" or ")}`;
+}
+
+/** Whether a conflict is one of accounts, and not one of who owns a database, which may be over by itself. */
+function isOfAccounts({ status }: ExternalDatabase): boolean {
+  return status?.conditions?.some((c) => /credentials belong to account/i.test(c.message)) ?? false;
 }
 
 function words(object: ExternalDatabase, type: "Ready" | "Synced"): string {

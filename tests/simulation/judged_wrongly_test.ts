@@ -22,6 +22,7 @@ const SEEDS: Readonly<Record<number, string>> = {
   116_405: "the watch for orphans reads a namesake whose own write waits for its answer (L4)",
   116_949: "what only another account still holds is held by no protection (S5)",
   117_445: "a Secret whose label a user took off is out of sight (L1)",
+  2_041: "an adoption waits for an owner that goes, in a world whose credentials were changed (S5)",
   1_719_039: "a process that wakes to a SIGTERM finds an answer behind it (wait)",
   80_451:
     "a pause that ended is known from the answer of the actor's own write before a watch tells (rule 14)",
