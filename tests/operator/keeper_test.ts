@@ -84,6 +84,14 @@ Deno.test("rule 24: whatever is pending keeps an actor awake", async () => {
   for (const [words, of] of Object.entries(cases)) assertEquals(await sleeps(...of), false, words);
 });
 
+Deno.test("rule 24: a sleeper keeps the newest copy that its actor held, and wakes with it", async () => {
+  const written = cr({ meta: { resourceVersion: "150" }, status: inStep() });
+  const { clock, keeper, object } = idle({ object: written });
+  keeper.send({ type: "object.changed", object });
+  await clock.advance(10_000);
+  assertEquals([keeper.hibernate(10_000), keeper.object.metadata.resourceVersion], [true, "150"]);
+});
+
 Deno.test("F2: a transition tells from where, to where, by what, why and after how long", async () => {
   const { clock, keeper, transitions, object } = idle();
   await clock.advance(700);
