@@ -6,6 +6,7 @@
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import { type Random, seededRandom } from "../core/random.ts";
+import { aborted } from "../core/wait.ts";
 import { SimulatedCloud } from "../providers/simulated/cloud.ts";
 import { loadFile, saveFile, StateFile } from "../providers/simulated/disk.ts";
 import { serveCloud } from "../providers/simulated/server.ts";
@@ -221,13 +222,6 @@ export async function runCloud(options: CloudOptions, environment: CloudEnvironm
     await server.close();
     if (options.state !== undefined) await saveFile(cloud, options.state); // nobody can change it any more
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
 
 function readTokens(path: string): string[] {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { aborted } from "../core/wait.ts";
 import { openLocalProvider } from "../providers/local/provider.ts";
 import { createApiHandler, serveHandler } from "../providers/served/http.ts";
 import { answeringBy } from "../providers/served/provider.ts";
@@ -31,11 +32,7 @@ export async function runRealCloud(
     const server = await listening(listen, "listen", () => serveHandler(handler, { ...listen, onError }));
     log.log("info", "The cloud of real databases listens", { url: server.url, folder });
     try {
-      if (!signal.aborted) {
-        await new Promise<void>((resolve) =>
-          signal.addEventListener("abort", () => resolve(), { once: true })
-        );
-      }
+      await aborted(signal);
     } finally {
       await server.close();
     }

@@ -9,6 +9,7 @@
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import type { Random } from "../core/random.ts";
+import { messageOf } from "../core/text.ts";
 import type { ClusterConfig } from "../kube/config.ts";
 import { createClasses } from "../kube/classes.ts";
 import { createCluster } from "../kube/client.ts";
@@ -148,8 +149,4 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
     loop.stop();
   }
   log.log("info", "The operator has stopped");
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -20,3 +20,8 @@ export function escapeUnsafe(text: string): string {
 export function withoutUnsafe(text: string): string {
   return text.replace(UNSAFE, "\n").replace(/\n+/g, " ");
 }
+
+/** What an error of any kind says. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

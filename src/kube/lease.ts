@@ -14,6 +14,7 @@ import { backoffMs } from "../core/backoff.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import { jitter, type Random } from "../core/random.ts";
+import { messageOf } from "../core/text.ts";
 import { sleep, withDeadline } from "../core/wait.ts";
 import type { LeasePort, LeaseRecord, LeaseWrite } from "./lease_port.ts";
 import { KubeError } from "./port.ts";
@@ -300,8 +301,4 @@ export class LeaderElector {
 
 function isConflict(error: unknown): boolean {
   return error instanceof KubeError && error.kind === "conflict";
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -8,7 +8,7 @@
  */
 import { backoffMs } from "../core/backoff.ts";
 import { systemEntropy } from "../core/passwords.ts";
-import { sleep } from "../core/wait.ts";
+import { aborted, sleep } from "../core/wait.ts";
 import type { ReflectorTimes } from "../kube/reflector_parts.ts";
 import { Reflector } from "../kube/reflector.ts";
 import { NO_PROVIDER } from "../providers/none.ts";
@@ -357,13 +357,6 @@ function sum<T>(items: Iterable<T>, of: (item: T) => number): number {
   let total = 0;
   for (const item of items) total += of(item);
   return total;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
 
 /** Makes an operator; nothing runs until {@linkcode Operator.run}. */

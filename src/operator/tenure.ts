@@ -11,6 +11,8 @@
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import type { Random } from "../core/random.ts";
+import { messageOf } from "../core/text.ts";
+import { aborted } from "../core/wait.ts";
 import { LeaderElector } from "../kube/lease.ts";
 import type { LeasePort } from "../kube/lease_port.ts";
 
@@ -102,15 +104,4 @@ export class Tenure<O extends Tenant> {
     if (open === 0) await this.elector?.release(new AbortController().signal);
     else log.log("warn", "Calls to the cloud did not end in time; the lease is left to expire", { open });
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
