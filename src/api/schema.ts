@@ -210,3 +210,8 @@ export interface ObjectKey {
   readonly namespace: string;
   readonly name: string;
 }
+
+/** `namespace/name`, as logs and maps have it. */
+export function keyText({ namespace, name }: ObjectKey): string {
+  return `${namespace}/${name}`;
+}

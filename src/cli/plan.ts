@@ -5,7 +5,7 @@
  *
  * @module
  */
-import type { ExternalDatabase } from "../api/schema.ts";
+import { type ExternalDatabase, keyText } from "../api/schema.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Random } from "../core/random.ts";
 import { createClasses } from "../kube/classes.ts";
@@ -168,8 +168,8 @@ async function readFiles(
   }
   const manifests = read.flatMap((r) => r.manifests);
   const seen = new Set<string>();
-  for (const { namespace, name } of manifests) {
-    const key = `${namespace}/${name}`;
+  for (const manifest of manifests) {
+    const key = keyText(manifest);
     if (seen.has(key)) throw new Error(`Two manifests are of ${JSON.stringify(key)}: leave one of them out`);
     seen.add(key);
   }
@@ -204,10 +204,8 @@ async function applied(
   cluster: Cluster | undefined,
   { clock, random, signal }: PlanEnvironment,
 ): Promise<{ readonly asked: Asked[]; readonly invalid: PlannedResource[] }> {
-  const key = ({ namespace, name }: { readonly namespace: string; readonly name: string }) =>
-    `${namespace}/${name}`;
   const asked = new Map<string, Asked>(
-    inCluster.map((object) => [key(object.metadata), { object, from: "cluster", live: true }]),
+    inCluster.map((object) => [keyText(object.metadata), { object, from: "cluster", live: true }]),
   );
   if (manifests.length === 0) return { asked: [...asked.values()], invalid: [] };
   const invalid: PlannedResource[] = [];
@@ -215,13 +213,13 @@ async function applied(
   try {
     for (const manifest of manifests) {
       const { namespace, name, file } = manifest;
-      const live = asked.get(key(manifest))?.object ?? await find(cluster, manifest, signal);
+      const live = asked.get(keyText(manifest))?.object ?? await find(cluster, manifest, signal);
       const result = await applier.apply(manifest, live);
       if (result.refused === undefined) {
-        asked.set(key(manifest), { object: result.object, from: file, live: live !== undefined });
+        asked.set(keyText(manifest), { object: result.object, from: file, live: live !== undefined });
         continue;
       }
-      asked.delete(key(manifest));
+      asked.delete(keyText(manifest));
       invalid.push({
         namespace,
         name,

@@ -4,7 +4,7 @@
  * @module
  */
 import { isOlderVersion } from "../api/resource_version.ts";
-import type { ExternalDatabase, ObjectKey } from "../api/schema.ts";
+import { type ExternalDatabase, keyText, type ObjectKey } from "../api/schema.ts";
 import type { Watched } from "./port.ts";
 
 /** What an arriving object means. */
@@ -22,7 +22,7 @@ export class ReflectorStore<T extends Watched = ExternalDatabase> {
   }
 
   find(key: ObjectKey): T | undefined {
-    const uid = this.#uids.get(nameOf(key));
+    const uid = this.#uids.get(keyText(key));
     return uid === undefined ? undefined : this.#objects.get(uid);
   }
 
@@ -53,7 +53,7 @@ export class ReflectorStore<T extends Watched = ExternalDatabase> {
     const replaced = known ? undefined : holder;
     if (replaced) this.#objects.delete(replaced.metadata.uid);
     this.#objects.set(uid, object);
-    this.#uids.set(nameOf(object.metadata), uid);
+    this.#uids.set(keyText(object.metadata), uid);
     return replaced ? { kind: "upsert", replaced } : { kind: "upsert" };
   }
 
@@ -62,11 +62,7 @@ export class ReflectorStore<T extends Watched = ExternalDatabase> {
     const known = this.#objects.get(uid);
     if (!known) return undefined;
     this.#objects.delete(uid);
-    if (this.#uids.get(nameOf(known.metadata)) === uid) this.#uids.delete(nameOf(known.metadata));
+    if (this.#uids.get(keyText(known.metadata)) === uid) this.#uids.delete(keyText(known.metadata));
     return known;
   }
-}
-
-function nameOf(key: ObjectKey): string {
-  return `${key.namespace}/${key.name}`;
 }

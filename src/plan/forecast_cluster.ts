@@ -6,7 +6,7 @@
  */
 import jsonpatch from "fast-json-patch";
 import { FINALIZER } from "../api/constants.ts";
-import type { ExternalDatabase, ObjectKey } from "../api/schema.ts";
+import { type ExternalDatabase, keyText, type ObjectKey } from "../api/schema.ts";
 import { type Cluster, type JsonPatchOperation, KubeError } from "../kube/port.ts";
 import type { Secrets, StoredSecret } from "../kube/secrets_port.ts";
 import { readOnlyCluster, readOnlySecrets } from "./read_only.ts";
@@ -22,12 +22,8 @@ export interface ForecastClusterOptions {
   readonly tell: (action: PlannedAction) => void;
 }
 
-function idOf({ namespace, name }: ObjectKey): string {
-  return `${namespace}/${name}`;
-}
-
 function missing(key: ObjectKey): KubeError {
-  return new KubeError("notFound", `"${idOf(key)}" not found`, { status: 404 });
+  return new KubeError("notFound", `"${keyText(key)}" not found`, { status: 404 });
 }
 
 function reject(what: string): never {
@@ -85,11 +81,11 @@ export class ForecastCluster {
 
   /** Puts a resource as it is, or as a manifest would make it. */
   put(object: ExternalDatabase): void {
-    this.#objects.set(idOf(object.metadata), object);
+    this.#objects.set(keyText(object.metadata), object);
   }
 
   async #get(key: ObjectKey, signal: AbortSignal): Promise<ExternalDatabase> {
-    const id = idOf(key);
+    const id = keyText(key);
     if (!this.#objects.has(id)) {
       if (this.#real === undefined) {
         throw new KubeError(
@@ -124,7 +120,7 @@ export class ForecastCluster {
     const has = object.metadata.finalizers?.includes(FINALIZER) ?? false;
     if (had && !has) this.#o.tell({ action: "release", why: "" });
     const gone = object.metadata.deletionTimestamp !== undefined && !object.metadata.finalizers?.length;
-    this.#objects.set(idOf(key), gone ? undefined : object);
+    this.#objects.set(keyText(key), gone ? undefined : object);
     return object;
   }
 
@@ -133,7 +129,7 @@ export class ForecastCluster {
     const real = secrets && readOnlySecrets(secrets);
     const kept = this.#kept;
     const get: Secrets["get"] = async (key, options) => {
-      const id = idOf(key);
+      const id = keyText(key);
       if (!kept.has(id)) {
         if (real === undefined) throw missing(key);
         kept.set(id, await real.get(key, options));
@@ -152,18 +148,18 @@ export class ForecastCluster {
           ...secret,
           metadata: { ...secret.metadata, uid: `new ${name}`, resourceVersion: "1" },
         };
-        kept.set(idOf(secret.metadata), stored);
+        kept.set(keyText(secret.metadata), stored);
         tell({ action: "secret", name, why: "" });
         return Promise.resolve(stored);
       },
       patch: async (key, operations, options) => {
         const after = patched(await get(key, options), operations);
-        kept.set(idOf(key), after);
+        kept.set(keyText(key), after);
         tell({ action: "secret", name: key.name, why: "" });
         return after;
       },
       delete: (key) => {
-        kept.set(idOf(key), undefined);
+        kept.set(keyText(key), undefined);
         tell({ action: "removeSecret", name: key.name, why: "" });
         return Promise.resolve();
       },

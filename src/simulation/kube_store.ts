@@ -9,12 +9,13 @@
  */
 import jsonpatch from "fast-json-patch";
 import { API_VERSION, KIND } from "../api/constants.ts";
-import type {
-  ExternalDatabase,
-  ExternalDatabaseSpec,
-  ExternalDatabaseStatus,
-  ObjectKey,
-  ObjectMeta,
+import {
+  type ExternalDatabase,
+  type ExternalDatabaseSpec,
+  type ExternalDatabaseStatus,
+  keyText,
+  type ObjectKey,
+  type ObjectMeta,
 } from "../api/schema.ts";
 import type { Clock } from "../core/clock.ts";
 import { equal } from "../core/equal.ts";
@@ -87,8 +88,8 @@ export class KubeStore {
     const objects = new Map<string, ExternalDatabase>();
     for (const { rv: at, type, object } of this.#history) {
       if (at > rv) break;
-      if (type === "DELETED") objects.delete(idOf(object.metadata));
-      else objects.set(idOf(object.metadata), object);
+      if (type === "DELETED") objects.delete(keyText(object.metadata));
+      else objects.set(keyText(object.metadata), object);
     }
     return [...objects.values()];
   }
@@ -103,7 +104,7 @@ export class KubeStore {
   }
 
   find(key: ObjectKey): ExternalDatabase | undefined {
-    return this.#objects.get(idOf(key));
+    return this.#objects.get(keyText(key));
   }
 
   byUid(uid: string): ExternalDatabase | undefined {
@@ -114,7 +115,7 @@ export class KubeStore {
   /** Throws `notFound` where there is none, or no CRD. */
   get(key: ObjectKey): ExternalDatabase {
     this.requireCrd();
-    const object = this.#objects.get(idOf(key));
+    const object = this.#objects.get(keyText(key));
     if (object === undefined) {
       throw new KubeError("notFound", `externaldatabases.crd.my.domain "${key.name}" not found`, {
         status: 404,
@@ -133,7 +134,9 @@ export class KubeStore {
 
   create(key: ObjectKey, spec: ExternalDatabaseSpec, finalizers: readonly string[] = []): ExternalDatabase {
     if (this.#crd !== "established") throw new KubeError("forbidden", "the CRD is not established");
-    if (this.#objects.has(idOf(key))) throw new KubeError("conflict", `${key.name} exists`, { status: 409 });
+    if (this.#objects.has(keyText(key))) {
+      throw new KubeError("conflict", `${key.name} exists`, { status: 409 });
+    }
     const uid = `00000000-0000-4000-8000-${String(++this.#uids).padStart(12, "0")}`;
     const metadata: ObjectMeta = {
       ...key,
@@ -220,7 +223,7 @@ export class KubeStore {
     const rv = this.versionAt(at);
     const objects = this.asOf(rv);
     this.#objects.clear();
-    for (const object of objects) this.#objects.set(idOf(object.metadata), object);
+    for (const object of objects) this.#objects.set(keyText(object.metadata), object);
     while ((this.#history.at(-1)?.rv ?? 0) > rv) this.#history.pop();
     this.#rv = rv + bump;
     if (bump > 0) this.#compactedTo = this.#rv;
@@ -289,14 +292,14 @@ export class KubeStore {
   ): ExternalDatabase {
     const rv = ++this.#rv;
     const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(rv) } };
-    this.#objects.set(idOf(stored.metadata), stored);
+    this.#objects.set(keyText(stored.metadata), stored);
     this.#tell({ rv, at: this.clock.monotonic(), type, object: stored, before, by });
     return stored;
   }
 
   #remove(object: ExternalDatabase, before: ExternalDatabase, by: string): void {
     const rv = ++this.#rv;
-    this.#objects.delete(idOf(object.metadata));
+    this.#objects.delete(keyText(object.metadata));
     const last = { ...object, metadata: { ...object.metadata, resourceVersion: String(rv) } };
     this.#tell({ rv, at: this.clock.monotonic(), type: "DELETED", object: last, before, by });
     this.#afterRemoval();
@@ -310,10 +313,6 @@ export class KubeStore {
     this.#history.push(change);
     for (const listener of this.#listeners) listener(change);
   }
-}
-
-function idOf({ namespace, name }: ObjectKey): string {
-  return `${namespace}/${name}`;
 }
 
 /** A copy of plain data: a patch changes what it is given. */

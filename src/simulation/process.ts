@@ -5,7 +5,7 @@
  * @module
  */
 import { newerOf } from "../api/resource_version.ts";
-import type { ExternalDatabase, ObjectKey } from "../api/schema.ts";
+import { type ExternalDatabase, keyText, type ObjectKey } from "../api/schema.ts";
 import type { Logger } from "../core/log.ts";
 import { noMetrics } from "../core/metrics.ts";
 import type { LeasePort } from "../kube/lease_port.ts";
@@ -291,8 +291,8 @@ export class SimulatedProcess {
     };
     /** How many status writes of each resource wait for their answers. */
     const writing = new Map<string, number>();
-    const written = async <T>({ namespace, name }: ObjectKey, answer: Promise<T>): Promise<T> => {
-      const key = `${namespace}/${name}`;
+    const written = async <T>(of: ObjectKey, answer: Promise<T>): Promise<T> => {
+      const key = keyText(of);
       writing.set(key, (writing.get(key) ?? 0) + 1);
       try {
         return await answer;
@@ -304,8 +304,9 @@ export class SimulatedProcess {
      * Whether a read is made for another: an adoption that looks for an owner (rule 18), or the watch for orphans. Who
      * rests, sleeps, is only at the cloud or waits for the answer of its own write reads nothing.
      */
-    const forAnother = ({ namespace, name }: ObjectKey) => {
-      if ((writing.get(`${namespace}/${name}`) ?? 0) > 0) return true;
+    const forAnother = (key: ObjectKey) => {
+      if ((writing.get(keyText(key)) ?? 0) > 0) return true;
+      const { namespace, name } = key;
       const keepers = [...this.operator.supervisor.keepers].filter((k) =>
         k.object.metadata.namespace === namespace && k.object.metadata.name === name
       );

@@ -6,7 +6,7 @@
  */
 import jsonpatch from "fast-json-patch";
 import { MANAGED_BY, OPERATOR_NAME } from "../api/constants.ts";
-import type { ObjectKey } from "../api/schema.ts";
+import { keyText, type ObjectKey } from "../api/schema.ts";
 import type { Clock } from "../core/clock.ts";
 import { equal } from "../core/equal.ts";
 import { type JsonPatchOperation, KubeError } from "../kube/port.ts";
@@ -71,8 +71,8 @@ export class SecretStore {
     const secrets = new Map<string, StoredSecret>();
     for (const { rv: at, type, object } of this.#history) {
       if (at > rv) break;
-      if (type === "DELETED") secrets.delete(idOf(object.metadata));
-      else secrets.set(idOf(object.metadata), object);
+      if (type === "DELETED") secrets.delete(keyText(object.metadata));
+      else secrets.set(keyText(object.metadata), object);
     }
     return [...secrets.values()];
   }
@@ -87,7 +87,7 @@ export class SecretStore {
   }
 
   find(key: ObjectKey): StoredSecret | undefined {
-    return this.#secrets.get(idOf(key));
+    return this.#secrets.get(keyText(key));
   }
 
   /** Throws `notFound` where there is none. */
@@ -146,7 +146,7 @@ export class SecretStore {
       throw new KubeError("conflict", "the UID in the precondition differs", { status: 409 });
     }
     const rv = ++this.#rv;
-    this.#secrets.delete(idOf(key));
+    this.#secrets.delete(keyText(key));
     const object = { ...before, metadata: { ...before.metadata, resourceVersion: String(rv) } };
     this.#tell({ rv, at: this.clock.monotonic(), type: "DELETED", object, before, by });
   }
@@ -170,7 +170,7 @@ export class SecretStore {
     const rv = this.versionAt(at);
     const secrets = this.asOf(rv);
     this.#secrets.clear();
-    for (const secret of secrets) this.#secrets.set(idOf(secret.metadata), secret);
+    for (const secret of secrets) this.#secrets.set(keyText(secret.metadata), secret);
     while ((this.#history.at(-1)?.rv ?? 0) > rv) this.#history.pop();
     this.#rv = rv + bump;
     if (bump > 0) this.#compactedTo = this.#rv;
@@ -190,7 +190,7 @@ export class SecretStore {
   ): StoredSecret {
     const rv = ++this.#rv;
     const stored = { ...secret, metadata: { ...secret.metadata, resourceVersion: String(rv) } };
-    this.#secrets.set(idOf(stored.metadata), stored);
+    this.#secrets.set(keyText(stored.metadata), stored);
     this.#tell({ rv, at: this.clock.monotonic(), type, object: stored, before, by });
     return stored;
   }
@@ -212,8 +212,4 @@ export function labelled(change: SecretChange): SecretChange | undefined {
   const is = change.type !== "DELETED" && isLabelled(change.object);
   if (is) return { ...change, type: was ? "MODIFIED" : "ADDED" };
   return was ? { ...change, type: "DELETED" } : undefined;
-}
-
-function idOf({ namespace, name }: ObjectKey): string {
-  return `${namespace}/${name}`;
 }

@@ -8,10 +8,10 @@
  *
  * @module
  */
-import type { ExternalDatabase } from "../../api/schema.ts";
+import { type ExternalDatabase, keyText } from "../../api/schema.ts";
 import { growingMs } from "../../core/backoff.ts";
 import { sleep } from "../../core/wait.ts";
-import { keyText, Reconciler, type ReconcilerOptions } from "./reconciler.ts";
+import { Reconciler, type ReconcilerOptions } from "./reconciler.ts";
 
 /** `ItemExponentialFailureRateLimiter`. */
 const RETRY = { baseMs: 5, capMs: 1_000_000 };

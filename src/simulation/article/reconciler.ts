@@ -6,7 +6,7 @@
  * @module
  */
 import { FINALIZER } from "../../api/constants.ts";
-import type { ExternalDatabase, ObjectKey } from "../../api/schema.ts";
+import { type ExternalDatabase, keyText, type ObjectKey } from "../../api/schema.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Cluster, JsonPatchOperation } from "../../kube/port.ts";
 import {
@@ -157,9 +157,4 @@ function testVersion({ metadata }: ExternalDatabase): JsonPatchOperation {
 
 function keyOf({ metadata }: ExternalDatabase): ObjectKey {
   return { namespace: metadata.namespace, name: metadata.name };
-}
-
-/** `client.ObjectKey.String()`. */
-export function keyText({ namespace, name }: ObjectKey): string {
-  return `${namespace}/${name}`;
 }
