@@ -35,6 +35,7 @@ import { learn } from "../../statechart/learn.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import { emit } from "./announce.ts";
 import {
+  changeFailed,
   type EffectEnv,
   type EffectFunction,
   present,
@@ -279,16 +280,7 @@ export const setPassword: EffectFunction = async (env, { knowledge, latest }, si
       },
     };
   } catch (error) {
-    if (error instanceof SupersededError) return learned;
-    const at = env.clock.monotonic();
-    if (error instanceof ProviderError && error.errorClass === "absent") {
-      return { ...learned, observation: { kind: "absent", id, sentAt } };
-    }
-    const lost = error instanceof ProviderError && error.errorClass === "unknown";
-    throw stepError(
-      withoutPassword(error, password),
-      lost ? { ...learned, modify: { outcome: "unknown", at } } : learned,
-    );
+    return changeFailed(env, withoutPassword(error, password), { id, sentAt, seen: learned });
   }
 };
 

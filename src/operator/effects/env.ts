@@ -224,6 +224,23 @@ export function stepError(error: unknown, learned?: Learned): unknown {
   return error;
 }
 
+/**
+ * What a change of the database `id` that failed says: nothing new where it was not sent, an absence at the time it was
+ * sent, else the failure, which leaves open whether it took effect where nobody answered (rule 8). `seen` is what was
+ * learned before.
+ */
+export function changeFailed(
+  env: EffectEnv,
+  error: unknown,
+  { id, sentAt, seen }: { readonly id: string; readonly sentAt: number; readonly seen: Learned },
+): Learned {
+  if (error instanceof SupersededError) return seen;
+  const known = error instanceof ProviderError ? error.errorClass : undefined;
+  if (known === "absent") return { ...seen, observation: { kind: "absent", id, sentAt } };
+  const at = env.clock.monotonic();
+  throw stepError(error, known === "unknown" ? { ...seen, modify: { outcome: "unknown", at } } : seen);
+}
+
 /** Throws {@linkcode SupersededError} when a CR that is not to be deleted no longer wants `what`. */
 export function stillWanted(latest: () => Knowledge, what: string): () => void {
   return () => {

@@ -3,17 +3,16 @@
  *
  * @module
  */
-import { ProviderError } from "../../providers/port.ts";
 import { notAllowed } from "../../statechart/class_view.ts";
 import { describeChange, driftOf, isEmpty } from "../../statechart/drift.ts";
 import { ownership, policiesOf } from "../../statechart/facts.ts";
 import { countRepairs, permitted } from "../../statechart/repair.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import {
+  changeFailed,
   type EffectFunction,
   present,
   readById,
-  stepError,
   stillWanted,
   SupersededError,
   timestamp,
@@ -54,12 +53,6 @@ export const modify: EffectFunction = async (env, { knowledge, latest }, signal)
     });
     return { observation: present(answer), modify: { outcome: "answered", at: answer.answeredAt }, repair };
   } catch (error) {
-    if (error instanceof SupersededError) return { observation };
-    if (error instanceof ProviderError && error.errorClass === "absent") {
-      return { observation: { kind: "absent", id, sentAt } };
-    }
-    const at = env.clock.monotonic();
-    const lost = error instanceof ProviderError && error.errorClass === "unknown";
-    throw stepError(error, lost ? { observation, modify: { outcome: "unknown", at } } : { observation });
+    return changeFailed(env, error, { id, sentAt, seen: { observation } });
   }
 };

@@ -182,9 +182,9 @@ export const DESIGN: readonly RuleMutant[] = [
     "design 6",
     "lost change is a refusal",
     "a change of unknown outcome counts as refused",
-    "operator/effects/modify.ts",
-    "modify",
-    'error instanceof ProviderError && error.errorClass === "unknown"',
+    "operator/effects/env.ts",
+    "changeFailed",
+    'known === "unknown"',
     "false",
   ),
   mutant(
