@@ -52,3 +52,10 @@ export interface Secrets extends Source<StoredSecret> {
   /** Deletes the object of this UID and no namesake. */
   delete(key: ObjectKey, uid: string, options: RequestOptions): Promise<void>;
 }
+
+/** What a Secret holds, as texts: what is no UTF-8 shows as U+FFFD, and is no credential. Throws on what is no base64. */
+export function secretTexts(data: StoredSecret["data"]): Readonly<Record<string, string>> {
+  const text = (value: string) =>
+    new TextDecoder().decode(Uint8Array.from(atob(value), (c) => c.charCodeAt(0)));
+  return Object.fromEntries(Object.entries(data ?? {}).map(([key, value]) => [key, text(value)]));
+}

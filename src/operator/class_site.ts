@@ -17,7 +17,7 @@ import type { Random } from "../core/random.ts";
 import { sleep } from "../core/wait.ts";
 import type { ClassesPort } from "../kube/class_port.ts";
 import { Reflector, type ReflectorOptions } from "../kube/reflector.ts";
-import type { StoredSecret } from "../kube/secrets_port.ts";
+import { secretTexts, type StoredSecret } from "../kube/secrets_port.ts";
 import type { ClassRequest } from "../providers/from_class.ts";
 import { createNoProvider } from "../providers/none.ts";
 import type { DatabaseProvider } from "../providers/port.ts";
@@ -283,11 +283,6 @@ export class ClassSite {
     const problem = this.#secretProblem();
     const data = this.#secret?.data;
     if (data === undefined) throw new Error(problem ?? "The class's Secret has not been read yet");
-    return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, decode(value)]));
+    return secretTexts(data);
   }
-}
-
-/** The text behind base64; what is no text is no credential. */
-function decode(value: string): string {
-  return new TextDecoder().decode(Uint8Array.from(atob(value), (c) => c.charCodeAt(0)));
 }

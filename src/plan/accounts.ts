@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { Buffer } from "node:buffer";
 import type { ExternalDatabaseClass } from "../api/class_schema.ts";
 import { IS_DEFAULT_CLASS } from "../api/constants.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
@@ -14,6 +13,7 @@ import { KubeError } from "../kube/port.ts";
 import { AbsenceLedger } from "../operator/absences.ts";
 import { ProviderGateway } from "../operator/gateway.ts";
 import { Scheduler } from "../operator/scheduler.ts";
+import { secretTexts } from "../kube/secrets_port.ts";
 import type { ClassRequest } from "../providers/from_class.ts";
 import { type DatabaseProvider, ProviderError, type ProviderInfo } from "../providers/port.ts";
 import { classNameOf, type ClassView } from "../statechart/class_view.ts";
@@ -187,11 +187,7 @@ export class Accounts {
     const credentials = ref && (async () => {
       const key = { namespace: ref.namespace ?? ownNamespace, name: ref.name };
       const secret = await classes?.secret(key).get(key, { signal });
-      return Object.fromEntries(
-        Object.entries(secret?.data ?? {}).map((
-          [name, text],
-        ) => [name, Buffer.from(text, "base64").toString()]),
-      );
+      return secretTexts(secret?.data);
     });
     return provide({ provider: spec.provider, parameters: spec.parameters ?? {}, credentials });
   }
