@@ -6,8 +6,9 @@ import {
   ProviderError,
 } from "../../src/providers/port.ts";
 import { IDLE_SECONDS } from "../../src/providers/postgres/session.ts";
+import { classOf, cutAt } from "../support/cuts.ts";
 import type { PostgresServer } from "../support/postgres.ts";
-import { type Fate, type Proxy, serveProxy } from "./proxy.ts";
+import { type Proxy, serveProxy } from "./proxy.ts";
 import { CALL, leftovers, listAll, OPERATOR, providerOn, requestFor, serverOf, sql } from "./support.ts";
 
 const [PASSWORD, RENEWED] = ["first-0123456789abcdef", "second-0123456789abcdef"];
@@ -30,22 +31,6 @@ const PATIENCE_MS = 30_000;
 /** How often each cut is made; more for a campaign: `EDB_CUT_ROUNDS=100`. */
 const ROUNDS = Number(Deno.env.get("EDB_CUT_ROUNDS") ?? 1);
 const FATES = Array.from({ length: ROUNDS }, () => ["before", "after"] as const).flat();
-
-/** Cuts the connection at the nth statement from now on (from 0), once. */
-function cutAt(proxy: Proxy, n: number, fate: Fate): void {
-  let count = 0;
-  proxy.fate = () => (count++ === n ? fate : "pass");
-}
-
-async function classOf(promise: Promise<unknown>): Promise<string> {
-  try {
-    await promise;
-    return "done";
-  } catch (error) {
-    assert(error instanceof ProviderError, String(error));
-    return error.errorClass;
-  }
-}
 
 /** Sends again while the session of the first is still at it: what the operator does with `busy`. */
 async function persist<T>(send: () => Promise<T>, done: (value: T) => boolean): Promise<T | undefined> {

@@ -5,8 +5,7 @@
  * @module
  */
 
-/** What happens to a statement: `before`: it never arrives; `after`: it arrives, its answer does not. */
-export type Fate = "pass" | "before" | "after";
+import type { Fate } from "../support/cuts.ts";
 
 /** A running proxy. */
 export interface Proxy {

@@ -6,7 +6,8 @@ import {
   ProviderError,
 } from "../../src/providers/port.ts";
 import type { RdsServer } from "../support/rds.ts";
-import { type Fate, type Proxy, serveProxy } from "./proxy.ts";
+import { classOf, cutAt, type Fate } from "../support/cuts.ts";
+import { type Proxy, serveProxy } from "./proxy.ts";
 import { CALL, emptyRds, eventually, listAll, providerAt, requestFor, USUAL_TIMING } from "./support.ts";
 
 /** How often each cut is made; more for a campaign: `EDB_CUT_ROUNDS=100`. */
@@ -20,22 +21,6 @@ interface Stage {
   readonly first: DatabaseProvider;
   /** The process after it. */
   readonly second: DatabaseProvider;
-}
-
-/** Cuts the connection at the nth request from now on (from 0), once. */
-function cutAt(proxy: Proxy, n: number, fate: Fate): void {
-  let count = 0;
-  proxy.fate = () => (count++ === n ? fate : "pass");
-}
-
-async function classOf(promise: Promise<unknown>): Promise<string> {
-  try {
-    await promise;
-    return "done";
-  } catch (error) {
-    assert(error instanceof ProviderError, String(error));
-    return error.errorClass;
-  }
 }
 
 /** Sends again until it is done, as the operator does after `busy` and what is not known. */

@@ -9,7 +9,8 @@ import { customResourceDefinition } from "../../src/api/crd.ts";
 import { type ServedApi, serveEmbeddedApi } from "../../src/embedded/serve.ts";
 import { Child } from "../../tests/cli/support.ts";
 import type { RdsServer } from "../support/rds.ts";
-import { type Asked, type Fate, type Proxy, serveProxy } from "./proxy.ts";
+import type { Fate } from "../support/cuts.ts";
+import { type Asked, type Proxy, serveProxy } from "./proxy.ts";
 import { emptyRds, KEYS, USUAL_TIMING } from "./support.ts";
 
 const CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

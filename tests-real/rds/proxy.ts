@@ -5,8 +5,7 @@
  * @module
  */
 
-/** What happens to a request: `before`: it never arrives; `after`: it takes effect, its answer is lost. */
-export type Fate = "pass" | "before" | "after";
+import type { Fate } from "../support/cuts.ts";
 
 /** A request. */
 export interface Asked {

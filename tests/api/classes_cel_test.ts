@@ -1,39 +1,22 @@
 /** What the API server itself refuses of classes, on the embedded API; `tests-real/api` asks a real one the same. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { API_VERSION, CLASS_KIND, CLASS_PLURAL, GROUP, KIND, PLURAL } from "../../src/api/constants.ts";
-import { classResourceDefinition, customResourceDefinition } from "../../src/api/crd.ts";
-import { systemClock } from "../../src/core/clock.ts";
-import { seededRandom } from "../../src/core/random.ts";
-import { createEmbeddedApi } from "../../src/embedded/api.ts";
+import { withCrds } from "./embedded_crds.ts";
 
 const CLASSES = `/apis/${GROUP}/v1/${CLASS_PLURAL}`;
 const AT = `/apis/${GROUP}/v1/namespaces/default/${PLURAL}`;
 const MERGE = "application/merge-patch+json";
 const SEED = { engine: "postgres", version: "14.2", sizeGb: 20 };
 
-async function withCrds() {
-  const api = createEmbeddedApi({ clock: systemClock, random: seededRandom(1) });
-  const send = async (method: string, path: string, body: unknown, type = "application/json") => {
-    const answer = await api.fetch(
-      new Request(`http://embedded${path}`, {
-        method,
-        headers: { "content-type": type },
-        body: JSON.stringify(body),
-      }),
-    );
-    return { status: answer.status, body: await answer.json() };
-  };
-  for (const crd of [customResourceDefinition(), classResourceDefinition()]) {
-    const made = await send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
-    assertEquals(made.status, 201, JSON.stringify(made.body));
-  }
+async function withClasses() {
+  const { api, send } = await withCrds();
   const create = (name: string, spec: unknown) =>
     send("POST", CLASSES, { apiVersion: API_VERSION, kind: CLASS_KIND, metadata: { name }, spec });
   return { api, send, create };
 }
 
 Deno.test("A class's provider cannot change, its parameters can, and a spec that is none is refused", async () => {
-  const { api, send, create } = await withCrds();
+  const { api, send, create } = await withClasses();
   const http = { provider: "http", parameters: { url: "https://db.example" } };
   assertEquals((await create("gold", http)).status, 201);
   const other = await send("PATCH", `${CLASSES}/gold`, { spec: { provider: "postgres" } }, MERGE);
@@ -57,7 +40,7 @@ Deno.test("A class's provider cannot change, its parameters can, and a spec that
 });
 
 Deno.test("spec.className can be chosen until the database exists, and then only said as it is", async () => {
-  const { api, send } = await withCrds();
+  const { api, send } = await withClasses();
   const metadata = { name: "orders" };
   const made = { apiVersion: API_VERSION, kind: KIND, metadata, spec: { ...SEED, className: "gold" } };
   assertEquals((await send("POST", AT, made)).status, 201);

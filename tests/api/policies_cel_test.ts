@@ -1,29 +1,13 @@
 /** What the API server itself refuses of the policies, on the embedded API; `tests-real/api` asks a real one the same. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { API_VERSION, GROUP, KIND, PLURAL } from "../../src/api/constants.ts";
-import { customResourceDefinition } from "../../src/api/crd.ts";
-import { systemClock } from "../../src/core/clock.ts";
-import { seededRandom } from "../../src/core/random.ts";
-import { createEmbeddedApi } from "../../src/embedded/api.ts";
+import { withCrds } from "./embedded_crds.ts";
 
 const AT = `/apis/${GROUP}/v1/namespaces/default/${PLURAL}`;
 const SEED = { engine: "postgres", version: "14.2", sizeGb: 20 };
 
 async function withCrd() {
-  const api = createEmbeddedApi({ clock: systemClock, random: seededRandom(1) });
-  const send = async (method: string, path: string, body: unknown, type = "application/json") => {
-    const answer = await api.fetch(
-      new Request(`http://embedded${path}`, {
-        method,
-        headers: { "content-type": type },
-        body: JSON.stringify(body),
-      }),
-    );
-    return { status: answer.status, body: await answer.json() };
-  };
-  const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-  const made = await send("POST", crds, customResourceDefinition());
-  assertEquals(made.status, 201, JSON.stringify(made.body));
+  const { api, send } = await withCrds();
   const create = (name: string, spec: object) =>
     send("POST", AT, { apiVersion: API_VERSION, kind: KIND, metadata: { name }, spec: { ...SEED, ...spec } });
   const edit = (name: string, spec: object) =>
