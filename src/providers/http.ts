@@ -25,7 +25,7 @@ import { UNKNOWN_ACCOUNT } from "./info.ts";
 import type { CallOptions, DatabaseProvider } from "./port.ts";
 import { ProviderError } from "./port.ts";
 import { createTokenSource, type TokenOptions } from "./token.ts";
-import { createTransport, type Fetch, neverConnected } from "./transport.ts";
+import { createTransport, type Fetch, innermostReason, neverConnected } from "./transport.ts";
 
 /** What {@linkcode createHttpProvider} takes. */
 export interface HttpProviderOptions extends TokenOptions {
@@ -271,13 +271,11 @@ function transportError(verb: CallVerb, signal: AbortSignal, cause: unknown): Pr
 
 /** The innermost cause's text without addresses. */
 function reason(error: unknown): string {
-  let innermost = error;
-  for (let depth = 0; innermost instanceof Error && innermost.cause instanceof Error && depth < 5; depth++) {
-    innermost = innermost.cause;
-  }
-  const text = innermost instanceof Error ? innermost.message : "no reason given";
   return printable(
-    text.replace(/^error sending request.*?: client error/, "client error").replace(/https?:\S+/g, ""),
+    innermostReason(error).replace(/^error sending request.*?: client error/, "client error").replace(
+      /https?:\S+/g,
+      "",
+    ),
     160,
   );
 }

@@ -41,3 +41,12 @@ export function neverConnected(error: unknown): boolean {
   }
   return false;
 }
+
+/** What the innermost cause of a failed `fetch` says. It may hold addresses. */
+export function innermostReason(error: unknown): string {
+  let innermost = error;
+  for (let depth = 0; innermost instanceof Error && innermost.cause instanceof Error && depth < 5; depth++) {
+    innermost = innermost.cause;
+  }
+  return innermost instanceof Error ? innermost.message : "no reason given";
+}

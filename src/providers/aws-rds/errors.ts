@@ -8,7 +8,7 @@ import { DeadlineError } from "../../core/wait.ts";
 import { ACTIONS, type CallVerb, lostClass, printable, refusalClass, retryAfterMs } from "../classify.ts";
 import { AnswerError } from "../http_answer.ts";
 import { ProviderError, type ProviderErrorClass } from "../port.ts";
-import { neverConnected } from "../transport.ts";
+import { innermostReason, neverConnected } from "../transport.ts";
 import type { Call } from "./call.ts";
 
 /** Codes without their `Fault` or `Exception`. */
@@ -126,10 +126,5 @@ function mask({ keys, secrets }: Call, text: string): string {
 
 /** The innermost cause's text without addresses. */
 function reason(call: Call, error: unknown): string {
-  let innermost = error;
-  for (let depth = 0; innermost instanceof Error && innermost.cause instanceof Error && depth < 5; depth++) {
-    innermost = innermost.cause;
-  }
-  const text = innermost instanceof Error ? innermost.message : "no reason given";
-  return printable(mask(call, text.replace(/https?:\S+/g, "")), 160);
+  return printable(mask(call, innermostReason(error).replace(/https?:\S+/g, "")), 160);
 }
