@@ -70,8 +70,8 @@ const REPORT_MS = 5_000;
 const REPORT_DISTANCE_MS = 500;
 /** Wait for what was written to show, or to be tried again, in milliseconds. */
 const WRITTEN_MS = 30_000;
-/** Refusals in a row, over some 15 s, after which an operator without the right to list classes serves none. */
-const FORBIDDEN_FAILURES = 5;
+/** Time after which an operator that is refused the right to list classes all along serves none, in milliseconds. */
+const FORBIDDEN_MS = 10_000;
 /** Time between two looks for a CRD that is not installed, in milliseconds. */
 const NO_CRD_MS = 60_000;
 const RETRY = { baseMs: 1_000, capMs: 30_000 };
@@ -194,6 +194,7 @@ export class ClassDirectory {
   async #probe(signal: AbortSignal): Promise<boolean> {
     const { classes, clock, random, log } = this.#o;
     let told: string | undefined;
+    let refusedSince: number | undefined;
     for (let failures = 0; !signal.aborted;) {
       try {
         await classes?.port.classes.list({ limit: 1, signal });
@@ -203,7 +204,11 @@ export class ClassDirectory {
         const message = error instanceof Error ? error.message : String(error);
         const kind = error instanceof KubeError ? error.kind : undefined;
         // A role without the right may be of before there were classes; a right that is only late must not be missed.
-        const none = kind === "notFound" || (kind === "forbidden" && failures >= FORBIDDEN_FAILURES);
+        refusedSince = kind === "forbidden" ? refusedSince ?? clock.monotonic() : undefined;
+        const patience = refusedSince === undefined
+          ? Infinity
+          : refusedSince + FORBIDDEN_MS - clock.monotonic();
+        const none = kind === "notFound" || patience <= 0;
         if (told !== message) {
           told = message;
           if (none) log.log("info", `There are no classes, as the CRD ${CLASS_CRD_NAME} is not installed`);
@@ -211,7 +216,9 @@ export class ClassDirectory {
         }
         this.#problem = message;
         if (none) this.#listed();
-        const wait = none ? jitter(random, NO_CRD_MS) : backoffMs(RETRY, failures++, random);
+        const wait = none
+          ? jitter(random, NO_CRD_MS)
+          : Math.min(patience, backoffMs(RETRY, failures++, random));
         await sleep(clock, wait, signal).catch(() => {}); // the abort itself
       }
     }

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { PINNED_CLASS } from "../../src/api/constants.ts";
+import { seededRandom } from "../../src/core/random.ts";
 import { KubeError } from "../../src/kube/port.ts";
 import { type Accounts, amongAccounts } from "./classes_support.ts";
 
@@ -234,3 +235,18 @@ Deno.test("Classes: until they are listed nothing is decided by them, and a clus
       assertEquals(world.cloud.databases().map((d) => d.name), ["a"]);
     })
   ));
+
+Deno.test("Classes: an operator that is refused their list serves none after ten seconds, whatever its back-off draws", async () => {
+  for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
+    await amongAccounts(async (accounts) => {
+      const { world, classes } = accounts;
+      classes.fault = new KubeError("forbidden", "Listing the classes: cannot list resource");
+      accounts.start({ random: seededRandom(seed) });
+      world.cluster.create("default", "a");
+      await world.run(9_000);
+      assertEquals(world.get("a")?.metadata.finalizers ?? [], [], "a right that is late is waited for");
+      await world.until("begun", () => world.get("a")?.metadata.finalizers?.length === 1, 3_000);
+      await world.available("a");
+    });
+  }
+});
