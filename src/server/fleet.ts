@@ -17,6 +17,12 @@ export interface FleetRow {
   readonly state: string;
   /** Full state value, such as `Available.idle`. */
   readonly detail?: string | undefined;
+  /** `spec.className`. */
+  readonly className?: string | undefined;
+  /** It waits for a person: its reason is not one that passes by itself. */
+  readonly attention?: boolean | undefined;
+  /** Status and reason of the condition `Synced`. */
+  readonly synced?: { readonly status: "True" | "False" | "Unknown"; readonly reason: string } | undefined;
   /** Status of the condition `Ready`, with its reason and message. */
   readonly ready: "True" | "False" | "Unknown";
   readonly reason: string;
