@@ -21,6 +21,7 @@ import type { DatabaseContext, DatabaseInput, EffectInput } from "./context.ts";
 import type { DatabaseEvent } from "./events.ts";
 import { initialKnowledge, type Knowledge, type Learned } from "./knowledge.ts";
 import { fail, learn, succeed } from "./learn.ts";
+import { EFFECT_MEANINGS, PASSIVE_MEANINGS, type PassiveState, STATE_MEANINGS } from "./meanings.ts";
 import { retryDelayMs, StepError } from "./step_error.ts";
 import { type Effect, EFFECTS, MUTATING, type TopState } from "./vocabulary.ts";
 
@@ -215,6 +216,7 @@ const READS: ReadonlySet<Effect> = new Set<Effect>(["lookup", "observe", "confir
 
 function working<E extends Effect>(effect: E) {
   return setUp.createStateConfig({
+    description: EFFECT_MEANINGS[effect],
     tags: MUTATING.has(effect) ? ["working", "mutating"] : ["working"],
     invoke: {
       src: effect,
@@ -259,12 +261,23 @@ const NEXT = {
   Deleting: ["Pending", "Creating", "Available", "Drifted", "Finalized"],
 } as const satisfies Record<Exclude<TopState, "Finalized">, readonly TopState[]>;
 
+function resting(state: PassiveState) {
+  return setUp.createStateConfig({
+    description: PASSIVE_MEANINGS[state],
+    tags: ["rest"],
+    on: onRest,
+    after: { rest: "deciding" },
+  });
+}
+
 /** One top-level state: the others it may go to, and the effects it may run. */
 function topState<const E extends Effect>(state: TopState, next: readonly TopState[], effects: readonly E[]) {
   return setUp.createStateConfig({
+    description: STATE_MEANINGS[state],
     initial: "deciding",
     states: {
       deciding: setUp.createStateConfig({
+        description: PASSIVE_MEANINGS.deciding,
         entry: "decide",
         always: [
           ...next.map((to) => ({
@@ -280,9 +293,9 @@ function topState<const E extends Effect>(state: TopState, next: readonly TopSta
           { target: "idle" },
         ],
       }),
-      idle: setUp.createStateConfig({ tags: ["rest"], on: onRest, after: { rest: "deciding" } }),
-      waiting: setUp.createStateConfig({ tags: ["rest"], on: onRest, after: { rest: "deciding" } }),
-      backingOff: setUp.createStateConfig({ tags: ["rest"], on: onRest, after: { rest: "deciding" } }),
+      idle: resting("idle"),
+      waiting: resting("waiting"),
+      backingOff: resting("backingOff"),
       ...(Object.fromEntries(effects.map((effect) => [effect, working(effect)])) as Record<
         E,
         ReturnType<typeof working<E>>
@@ -318,7 +331,7 @@ export const databaseMachine = setUp.createMachine({
     Available: topState("Available", NEXT.Available, STEPS.Available),
     Drifted: topState("Drifted", NEXT.Drifted, STEPS.Drifted),
     Deleting: topState("Deleting", NEXT.Deleting, STEPS.Deleting),
-    Finalized: { type: "final" },
+    Finalized: { type: "final", description: STATE_MEANINGS.Finalized },
   },
   options: { maxIterations: 200 },
 });
