@@ -187,8 +187,65 @@ export interface CallRecord {
   readonly durationMs: number;
 }
 
-/** The statechart as it is drawn, laid out, in pixels at scale 1. */
+/** The statechart of the machine that runs, as the page draws it. */
 export interface ChartAnswer {
+  /** Name of the machine. */
+  readonly id: string;
+  /** The top-level states, in the machine's order. */
+  readonly states: readonly ChartTop[];
+  /** Which top-level state leads to which: one for each ordered pair that the machine has. */
+  readonly moves: readonly ChartMove[];
+}
+
+/** One top-level state. */
+export interface ChartTop {
+  /** Its path, such as `Available`. */
+  readonly path: string;
+  /** What it means, in a sentence; empty where nobody said. */
+  readonly description: string;
+  /** Its number, for its colour. */
+  readonly family: number;
+  readonly initial: boolean;
+  readonly final: boolean;
+  /** The states inside it. */
+  readonly steps: readonly ChartStep[];
+  /** What is inside it, laid out; absent where it has nothing inside. */
+  readonly inside?: ChartDrawing | undefined;
+}
+
+/** One state inside a top-level state. */
+export interface ChartStep {
+  /** Such as `Available.idle`. */
+  readonly path: string;
+  readonly title: string;
+  /** `rest`: nothing runs; `effect`: an effect runs; `choice`: left at once. */
+  readonly kind: "rest" | "effect" | "choice";
+  /** It may change something at the cloud. */
+  readonly mutating: boolean;
+  readonly description: string;
+}
+
+/** That one top-level state may lead to another. */
+export interface ChartMove {
+  readonly from: string;
+  readonly to: string;
+  readonly guards: readonly ChartGuard[];
+}
+
+/** Why a transition is taken. */
+export interface ChartGuard {
+  /** What makes it happen, such as `object.changed`, `done modify`, `after rest`, `always`. */
+  readonly event: string;
+  /** The guard's name with its parameters; empty for none. */
+  readonly guard: string;
+  /** What acts on the way. */
+  readonly actions: readonly string[];
+  /** What that means, in words; empty where nobody said. */
+  readonly meaning: string;
+}
+
+/** Boxes and arrows, laid out, in pixels at scale 1. */
+export interface ChartDrawing {
   readonly width: number;
   readonly height: number;
   readonly nodes: readonly ChartNode[];
@@ -230,8 +287,8 @@ export interface ChartArrow {
   readonly points: readonly (readonly [number, number])[];
   readonly both: boolean;
   readonly label?: { readonly x: number; readonly y: number; readonly lines: readonly string[] } | undefined;
-  /** Guards and what they mean, for a tool tip. */
-  readonly guards: readonly { readonly event: string; readonly guard: string; readonly meaning: string }[];
+  /** Why it is taken, for a tool tip. */
+  readonly guards: readonly ChartGuard[];
 }
 
 /**

@@ -1,0 +1,69 @@
+import { assert, assertEquals } from "@std/assert";
+import { chartAnswer } from "../../src/server/api/chart.ts";
+import { chartOnce } from "../../src/server/api/chart_once.ts";
+import { flatten, toChart } from "../../src/statechart/draw/chart.ts";
+import { databaseMachine } from "../../src/statechart/machine.ts";
+import { TOP_STATES } from "../../src/statechart/vocabulary.ts";
+
+const SILENT = { state: () => "", guard: () => "", trigger: () => "" };
+
+Deno.test("the chart's answer holds every state of the machine, and each inside has all its boxes within", async () => {
+  const answer = await chartAnswer(databaseMachine, SILENT);
+  assertEquals(answer.states.map((state) => state.path), [...TOP_STATES]);
+  const paths = flatten(toChart(databaseMachine).root).map((state) => state.path).filter((path) =>
+    path !== ""
+  );
+  assertEquals(
+    answer.states.flatMap((state) => [state.path, ...state.steps.map((step) => step.path)]).sort(),
+    paths.sort(),
+  );
+  for (const { path, steps, inside } of answer.states) {
+    const drawn = (inside?.nodes ?? []).flatMap((node) => [node.path, ...node.rows.map((row) => row.path)]);
+    assertEquals(drawn.filter((each) => each !== "").sort(), steps.map((step) => step.path).sort(), path);
+    for (const node of inside?.nodes ?? []) {
+      assert(node.x >= 0 && node.x + node.width <= (inside?.width ?? 0), `${path}: ${node.title}`);
+      assert(node.y >= 0 && node.y + node.height <= (inside?.height ?? 0), `${path}: ${node.title}`);
+    }
+    for (const { points } of inside?.arrows ?? []) {
+      for (const [x, y] of points) {
+        assert(x >= 0 && x <= inside!.width && y >= 0 && y <= inside!.height, path);
+      }
+    }
+  }
+});
+
+Deno.test("every way from one top-level state to another is one move, and every transition inside is on an arrow", async () => {
+  const { moves, states } = await chartAnswer(databaseMachine, SILENT);
+  const chart = toChart(databaseMachine);
+  const top = (path: string) => path.split(".")[0];
+  const wanted = new Set(
+    chart.transitions.filter((each) => each.target !== undefined && top(each.source) !== top(each.target))
+      .map((each) => `${top(each.source)} ${top(each.target ?? "")}`),
+  );
+  assertEquals(moves.map(({ from, to }) => `${from} ${to}`).sort(), [...wanted].sort());
+  const said = states.flatMap(({ inside }) => inside?.arrows ?? []).flatMap(({ from, to, guards }) =>
+    guards.map((guard) => `${from}|${to}|${guard.event}|${guard.guard}`)
+  );
+  for (const each of chart.transitions) {
+    if (each.target === undefined || top(each.source) !== top(each.target)) continue;
+    const { source, target, guard = "" } = each;
+    assert(
+      said.some((text) => {
+        const [from = "", to = "", , name] = text.split("|");
+        return from.split(" ").includes(source) && to.split(" ").includes(target) && name === guard;
+      }),
+      `${source} → ${target} [${guard}]`,
+    );
+  }
+});
+
+Deno.test("the chart is made once, with what states and effects mean", async () => {
+  const chart = chartOnce();
+  const answer = await chart();
+  assert(answer === await chart());
+  assertEquals(
+    new Set(answer.states.flatMap((state) => state.steps).map((step) => step.kind)),
+    new Set(["rest", "effect", "choice"]),
+  );
+  assert(answer.states[3]?.steps.some((step) => step.title === "modify" && step.mutating));
+});
