@@ -14,7 +14,18 @@ import { PLAN_FLAGS } from "../../src/cli/plan_options.ts";
 import { createMetrics } from "../../src/server/metrics.ts";
 import { STEPS } from "../../src/statechart/machine.ts";
 import { REASONS, TOP_STATES } from "../../src/statechart/vocabulary.ts";
-import { anchors, behaviours, DOCUMENTS, exists, links, paths, proofsOf, read, titles } from "./support.ts";
+import {
+  anchors,
+  behaviours,
+  DOCUMENTS,
+  exists,
+  leadsOut,
+  links,
+  paths,
+  proofsOf,
+  read,
+  titles,
+} from "./support.ts";
 
 const design = await read("docs/design.md");
 
@@ -63,8 +74,10 @@ const ABSOLUTE = /^\/(?:api|healthz|livez|readyz|metrics|v1|admin|metadata|statu
 Deno.test("no document names a place outside this repository", async () => {
   const outside: string[] = [];
   for (const document of DOCUMENTS) {
-    for (const [path] of (await read(document)).matchAll(/(?<![\w.:/*)}\]>"…-])(?:\.\.)?\/[a-z][\w./-]*/g)) {
-      if (!ABSOLUTE.test(path)) outside.push(`${document}: ${path}`);
+    for (const [path] of (await read(document)).matchAll(/(?<![\w.:/*)}\]<>"…-])(?:\.\.)?\/[a-z][\w./-]*/g)) {
+      if (path.startsWith("..") ? leadsOut(document, path) : !ABSOLUTE.test(path)) {
+        outside.push(`${document}: ${path}`);
+      }
     }
   }
   assertEquals(outside, []);

@@ -17,6 +17,10 @@ export const DOCUMENTS = [
   "docs/cloud-api.md",
   "docs/classes.md",
   "docs/plan.md",
+  "docs/statechart.md",
+  "docs/reasons.md",
+  "docs/reference/crds.md",
+  "docs/reference/flags.md",
 ] as const;
 
 /** A file's text, by its path from the root. */
@@ -49,12 +53,18 @@ export function links(
   document: string,
   text: string,
 ): { readonly target: string; readonly anchor: string }[] {
-  return [...text.matchAll(/\]\(([^)\s]+)\)/g)].map((m) => m[1] ?? "")
+  // A pattern in a code span may look like a link.
+  return [...text.replace(/`[^`\n]*`(?!\]\()/g, "").matchAll(/\]\(([^)\s]+)\)/g)].map((m) => m[1] ?? "")
     .filter((href) => !/^[a-z]+:/.test(href))
     .map((href) => {
       const url = new URL(href, new URL(document, ROOT));
       return { target: url.pathname.slice(ROOT.pathname.length), anchor: url.hash.slice(1) };
     });
+}
+
+/** Whether a path that begins with `..` leads out of the repository from where the document is. */
+export function leadsOut(document: string, path: string): boolean {
+  return !new URL(path, new URL(document, ROOT)).pathname.startsWith(ROOT.pathname);
 }
 
 /** The anchors of a document's headings, as GitHub makes them. */

@@ -1,0 +1,25 @@
+/**
+ * The pages of the documentation that are made from the code.
+ *
+ * @module
+ */
+import { crdsPage } from "./crds.ts";
+import { flagsPage } from "./flags.ts";
+import { reasonsPage } from "./reasons.ts";
+import { statechartPage, statechartSvg } from "./statechart.ts";
+
+/** One page. */
+export interface GeneratedPage {
+  /** From the repository's root. */
+  readonly path: string;
+  readonly make: () => string | Promise<string>;
+}
+
+/** All of them. */
+export const PAGES: readonly GeneratedPage[] = [
+  { path: "docs/statechart.md", make: statechartPage },
+  { path: "docs/statechart.svg", make: statechartSvg },
+  { path: "docs/reasons.md", make: reasonsPage },
+  { path: "docs/reference/crds.md", make: crdsPage },
+  { path: "docs/reference/flags.md", make: flagsPage },
+];
