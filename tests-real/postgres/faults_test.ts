@@ -1,4 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
+// @ts-types="@types/pg"
+import pg from "pg";
 import {
   type CreateRequest,
   type Database,
@@ -6,11 +8,12 @@ import {
   ProviderError,
 } from "../../src/providers/port.ts";
 import { IDLE_SECONDS } from "../../src/providers/postgres/session.ts";
-import { classOf, cutAt } from "../support/cuts.ts";
+import { classOf, cutAt, type Fate } from "../support/cuts.ts";
 import type { PostgresServer } from "../support/postgres.ts";
 import { type Proxy, serveProxy } from "./proxy.ts";
 import { CALL, leftovers, listAll, OPERATOR, providerOn, requestFor, serverOf, sql } from "./support.ts";
 
+const MAJORS = [14, 18] as const;
 const [PASSWORD, RENEWED] = ["first-0123456789abcdef", "second-0123456789abcdef"];
 
 /** Whether the owner of a database gets in with a password. */
@@ -27,10 +30,22 @@ async function logsIn(server: PostgresServer, { access }: Database, password: st
 
 /** Statements that change something. */
 const MUTATES = /^(CREATE|COMMENT|ALTER|REVOKE|DROP)/;
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;
 /** How often each cut is made; more for a campaign: `EDB_CUT_ROUNDS=100`. */
 const ROUNDS = Number(Deno.env.get("EDB_CUT_ROUNDS") ?? 1);
 const FATES = Array.from({ length: ROUNDS }, () => ["before", "after"] as const).flat();
+/** Cuts at the same time, each of a database of its own: most of a cut is waiting for the server. */
+const AT_ONCE = 8;
+
+/** Where one cut is made, and the provider that comes after the one that is cut. */
+interface Stage {
+  readonly server: PostgresServer;
+  readonly proxy: Proxy;
+  readonly first: DatabaseProvider;
+  readonly second: DatabaseProvider;
+  /** Roles and databases of the UID of a request. */
+  names(request: CreateRequest): Promise<string[]>;
+}
 
 /** Sends again while the session of the first is still at it: what the operator does with `busy`. */
 async function persist<T>(send: () => Promise<T>, done: (value: T) => boolean): Promise<T | undefined> {
@@ -82,124 +97,142 @@ async function rehearse(
   return { create, renew, remove };
 }
 
-for (const major of [14, 18] as const) {
-  /** One cut: a provider through a proxy, ended as a killed process is; then another that finds what is there. */
-  const withCut = async (
-    work: (
-      stage: { server: PostgresServer; proxy: Proxy; first: DatabaseProvider; second: DatabaseProvider },
-    ) => Promise<void>,
-  ) => {
-    const server = await serverOf(major);
-    const proxy = serveProxy(server.port);
-    const first = providerOn(server.urlOf({ ...OPERATOR, port: proxy.port }));
+/** Roles and databases whose record holds a UID. */
+const NAMES = `SELECT 'role ' || rolname AS name FROM pg_roles r
+    WHERE strpos(shobj_description(r.oid, 'pg_authid'), $1) > 0
+  UNION ALL SELECT 'database ' || datname FROM pg_database d
+    WHERE strpos(shobj_description(d.datdba, 'pg_authid'), $1) > 0`;
+
+/**
+ * Makes every cut at each of `statements`: a provider through a proxy, ended as a killed process is; then another, that
+ * of a process which has run for a while, finds what is there. Resolves when nothing is left on the server.
+ */
+async function cutEach(
+  major: (typeof MAJORS)[number],
+  statements: readonly string[],
+  work: (stage: Stage, n: number, fate: Fate) => Promise<void>,
+  finish: (second: DatabaseProvider) => Promise<unknown> = () => Promise.resolve(),
+): Promise<void> {
+  const server = await serverOf(major);
+  const cuts = FATES.flatMap((fate) => statements.map((_, n) => ({ n, fate }))).values();
+  const worker = async () => {
     const second = providerOn(server.urlOf(OPERATOR));
+    const admin = new pg.Client({ connectionString: server.url });
+    await admin.connect();
+    const names = async ({ tags }: CreateRequest) => {
+      const uid = JSON.stringify(tags["db.my.domain/uid"]);
+      return (await admin.query<{ name: string }>(NAMES, [uid])).rows.map(({ name }) => name);
+    };
     try {
-      await first.info(CALL);
-      await work({ server, proxy, first, second });
-      assertEquals(await leftovers(server), []);
+      for (const { n, fate } of cuts) {
+        const proxy = serveProxy(server.port);
+        const first = providerOn(server.urlOf({ ...OPERATOR, port: proxy.port }));
+        try {
+          await first.info(CALL);
+          await work({ server, proxy, first, second, names }, n, fate);
+        } finally {
+          await first.close();
+          await proxy.close();
+        }
+      }
+      await finish(second);
     } finally {
-      await first.close();
+      await admin.end();
       await second.close();
-      await proxy.close();
     }
   };
+  const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, worker));
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
+  assertEquals(await leftovers(server), []);
+}
 
+for (const major of MAJORS) {
   Deno.test(`C1: PostgreSQL ${major}: a create cut at every statement, before and after it arrives, is finished by its repetition and leaves one database`, async () => {
     const { create } = await rehearse(await serverOf(major));
     const firstMutation = create.findIndex((text) => MUTATES.test(text));
     assert(create.filter((text) => MUTATES.test(text)).length === 3 && firstMutation > 0, create.join("\n"));
-    for (let n = 0; n < create.length; n++) {
-      for (const fate of FATES) {
-        await withCut(async ({ server, proxy, first, second }) => {
-          const request = requestFor(server, { password: PASSWORD });
-          cutAt(proxy, n, fate);
-          const outcome = await classOf(first.create(request, CALL));
-          // The last statement gives the lock back: the database is there and its answer known.
-          const expected = n === create.length - 1 ? "done" : n < firstMutation ? "retryable" : "unknown";
-          assertEquals(outcome, expected, `cut ${fate} ${create[n]}`);
-          const made = await persist(
-            () => second.create(request, CALL),
-            ({ state }) => state === "Available",
-          );
-          assertEquals((await listAll(second)).items, [made]);
-          assertEquals(made?.tags, request.tags);
-          assertEquals(await logsIn(server, made!, PASSWORD), true, `cut ${fate} ${create[n]}`);
-          assertEquals((await leftovers(server)).length, 2); // one role, one database
-          await second.delete(made!.id, CALL);
-        });
-      }
-    }
+    await cutEach(major, create, async ({ server, proxy, first, second, names }, n, fate) => {
+      const request = requestFor(server, { password: PASSWORD });
+      cutAt(proxy, n, fate);
+      const outcome = await classOf(first.create(request, CALL));
+      // The last statement gives the lock back: the database is there and its answer known.
+      const expected = n === create.length - 1 ? "done" : n < firstMutation ? "retryable" : "unknown";
+      assertEquals(outcome, expected, `cut ${fate} ${create[n]}`);
+      const made = await persist(
+        () => second.create(request, CALL),
+        ({ state }) => state === "Available",
+      );
+      const uid = request.tags["db.my.domain/uid"]!;
+      assertEquals((await listAll(second, { "db.my.domain/uid": uid })).items, [made]);
+      assertEquals(made?.tags, request.tags);
+      assertEquals(await logsIn(server, made!, PASSWORD), true, `cut ${fate} ${create[n]}`);
+      assertEquals((await names(request)).length, 2); // one role, one database
+      await second.delete(made!.id, CALL);
+      assertEquals(await names(request), []);
+    });
   });
 
   Deno.test(`C1, S2: PostgreSQL ${major}: what a create cut at any statement has left is found by its tags, finished by who reads it, and can be deleted`, async () => {
     const { create } = await rehearse(await serverOf(major));
-    for (let n = 0; n < create.length; n++) {
-      for (const fate of FATES) {
-        await withCut(async ({ server, proxy, first, second }) => {
-          const request = requestFor(server, { password: PASSWORD });
-          cutAt(proxy, n, fate);
-          await classOf(first.create(request, CALL));
-          // What the operator does with one that it finds: it reads it until it is there.
-          const { items: [found] } = await listAll(second, {
-            "db.my.domain/uid": request.tags["db.my.domain/uid"]!,
-          });
-          if (found !== undefined) {
-            const whole = await persist(
-              () => second.get(found.id, CALL),
-              ({ state }) => state === "Available",
-            );
-            assertEquals(await logsIn(server, whole!, PASSWORD), true, `cut ${fate} ${create[n]}`);
-            assertEquals((await leftovers(server)).length, 2);
-          }
-          await removeAll(second, request.tags["db.my.domain/uid"]!);
-        });
+    await cutEach(major, create, async ({ server, proxy, first, second, names }, n, fate) => {
+      const request = requestFor(server, { password: PASSWORD });
+      cutAt(proxy, n, fate);
+      await classOf(first.create(request, CALL));
+      // What the operator does with one that it finds: it reads it until it is there.
+      const { items: [found] } = await listAll(second, {
+        "db.my.domain/uid": request.tags["db.my.domain/uid"]!,
+      });
+      if (found !== undefined) {
+        const whole = await persist(
+          () => second.get(found.id, CALL),
+          ({ state }) => state === "Available",
+        );
+        assertEquals(await logsIn(server, whole!, PASSWORD), true, `cut ${fate} ${create[n]}`);
+        assertEquals((await names(request)).length, 2);
       }
-    }
+      await removeAll(second, request.tags["db.my.domain/uid"]!);
+      assertEquals(await names(request), []);
+    });
   });
 
   Deno.test(`C1: PostgreSQL ${major}: a change of password cut at every statement leaves the old or the new one, and its repetition the new`, async () => {
     const { renew } = await rehearse(await serverOf(major));
     const mutation = renew.findIndex((text) => MUTATES.test(text));
     assert(renew.filter((text) => MUTATES.test(text)).length === 1 && mutation > 0, renew.join("\n"));
-    for (let n = 0; n < renew.length; n++) {
-      for (const fate of FATES) {
-        await withCut(async ({ server, proxy, first, second }) => {
-          const made = await second.create(requestFor(server, { password: PASSWORD }), CALL);
-          cutAt(proxy, n, fate);
-          const outcome = await classOf(first.modify(made.id, { password: RENEWED }, CALL));
-          const expected = n === renew.length - 1 ? "done" : n < mutation ? "retryable" : "unknown";
-          assertEquals(outcome, expected, `cut ${fate} ${renew[n]}`);
-          const works = [await logsIn(server, made, PASSWORD), await logsIn(server, made, RENEWED)];
-          assertEquals(works.filter(Boolean).length, 1, `cut ${fate} ${renew[n]}: ${works}`);
-          await persist(() => second.modify(made.id, { password: RENEWED }, CALL), () => true);
-          assertEquals([await logsIn(server, made, PASSWORD), await logsIn(server, made, RENEWED)], [
-            false,
-            true,
-          ]);
-          await persist(() => second.delete(made.id, CALL), () => true);
-        });
-      }
-    }
+    const databases = new Map<DatabaseProvider, Database>();
+    await cutEach(major, renew, async ({ server, proxy, first, second }, n, fate) => {
+      const known = databases.get(second);
+      const made = known ?? await second.create(requestFor(server, { password: PASSWORD }), CALL);
+      databases.set(second, made);
+      if (known !== undefined) await second.modify(made.id, { password: PASSWORD }, CALL);
+      cutAt(proxy, n, fate);
+      const outcome = await classOf(first.modify(made.id, { password: RENEWED }, CALL));
+      const expected = n === renew.length - 1 ? "done" : n < mutation ? "retryable" : "unknown";
+      assertEquals(outcome, expected, `cut ${fate} ${renew[n]}`);
+      const works = [await logsIn(server, made, PASSWORD), await logsIn(server, made, RENEWED)];
+      assertEquals(works.filter(Boolean).length, 1, `cut ${fate} ${renew[n]}: ${works}`);
+      await persist(() => second.modify(made.id, { password: RENEWED }, CALL), () => true);
+      assertEquals([await logsIn(server, made, PASSWORD), await logsIn(server, made, RENEWED)], [
+        false,
+        true,
+      ]);
+    }, (second) => persist(() => second.delete(databases.get(second)!.id, CALL), () => true));
   });
 
   Deno.test(`D1: PostgreSQL ${major}: a delete cut at every statement is finished by its repetition and leaves nothing`, async () => {
     const { remove } = await rehearse(await serverOf(major));
     const firstMutation = remove.findIndex((text) => MUTATES.test(text));
     assert(remove.filter((text) => MUTATES.test(text)).length === 3 && firstMutation > 0, remove.join("\n"));
-    for (let n = 0; n < remove.length; n++) {
-      for (const fate of FATES) {
-        await withCut(async ({ server, proxy, first, second }) => {
-          const request: CreateRequest = requestFor(server);
-          const { id } = await second.create(request, CALL);
-          cutAt(proxy, n, fate);
-          const outcome = await classOf(first.delete(id, CALL));
-          const expected = n === remove.length - 1 ? "done" : n < firstMutation ? "retryable" : "unknown";
-          assertEquals(outcome, expected, `cut ${fate} ${remove[n]}`);
-          await removeAll(second, request.tags["db.my.domain/uid"]!);
-          assertEquals(await classOf(second.get(id, CALL)), "absent");
-        });
-      }
-    }
+    await cutEach(major, remove, async ({ server, proxy, first, second }, n, fate) => {
+      const request: CreateRequest = requestFor(server);
+      const { id } = await second.create(request, CALL);
+      cutAt(proxy, n, fate);
+      const outcome = await classOf(first.delete(id, CALL));
+      const expected = n === remove.length - 1 ? "done" : n < firstMutation ? "retryable" : "unknown";
+      assertEquals(outcome, expected, `cut ${fate} ${remove[n]}`);
+      await removeAll(second, request.tags["db.my.domain/uid"]!);
+      assertEquals(await classOf(second.get(id, CALL)), "absent");
+    });
   });
 }
 
@@ -225,7 +258,6 @@ Deno.test("Q4: while one session works on a database, others are told so; what t
   const hasty = providerOn(server.urlOf(OPERATOR), { timeoutMs: 3_000 });
   const { id } = await provider.create(requestFor(server), CALL);
   const name = id.split("/")[1]!;
-  const { default: pg } = await import("pg");
   const blocker = new pg.Client({ connectionString: server.url });
   await blocker.connect();
   await blocker.query(`BEGIN; COMMENT ON ROLE "${name}" IS 'in the way'`);

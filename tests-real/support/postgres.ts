@@ -93,7 +93,7 @@ async function launch(native: string, dir: string, fixed?: number): Promise<numb
       unix_socket_directories: "",
       fsync: "off",
       full_page_writes: "off",
-      shared_buffers: "16MB",
+      shared_buffers: "128MB",
       max_connections: 60,
       max_prepared_transactions: 2,
     };
