@@ -76,7 +76,9 @@ export const specSchema = z.object({
 /** One `metav1.Condition`. */
 export const conditionSchema = z.object({
   type: z.string().min(1).max(316)
-    .describe("Ready: the database can be used now. Synced: it is as this resource asks."),
+    .describe(
+      "Ready: the database can be used now. Synced: it is as this resource asks. WithinQuota: it holds no more than sizeGb, where nothing enforces that.",
+    ),
   status: z.enum(["True", "False", "Unknown"]).describe("Unknown while the database cannot be read."),
   observedGeneration: z.int32().min(0).optional()
     .describe("The metadata.generation that this condition was set for."),
@@ -135,6 +137,9 @@ export const statusSchema = z.object({
     engine: z.string().max(253).optional().describe("Engine of the database."),
     version: z.string().max(253).optional().describe("Version that the database runs."),
     sizeGb: z.int32().optional().describe("Size of its storage in GiB."),
+    usedGb: z.int32().optional().describe(
+      "What it holds, in GiB rounded up, where sizeGb is a quota that nothing enforces.",
+    ),
   }).optional().describe("What the provider last said of the database."),
   repair: z.array(repairSchema).max(8).meta({
     "x-kubernetes-list-type": "map",

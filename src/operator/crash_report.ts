@@ -57,9 +57,10 @@ async function writeCondition(
     message: `The operator failed on this resource and tries again: ${message}`.slice(0, 512),
     observedGeneration: object.metadata.generation,
   };
+  const quota = object.status?.conditions?.filter(({ type }) => type === "WithinQuota") ?? []; // no word on that
   const conditions = withTimes(
     object.status,
-    [{ type: "Ready", ...failed }, { type: "Synced", ...failed }],
+    [{ type: "Ready", ...failed }, { type: "Synced", ...failed }, ...quota],
     timestamp(clock),
   );
   const operations = patchStatus(object, { conditions });

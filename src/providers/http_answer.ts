@@ -79,6 +79,7 @@ const databaseBody = z.object({
   engine: z.string().min(1).max(253),
   version: z.string().min(1).max(253),
   sizeGb: z.int32().min(0),
+  usedGb: z.int32().min(0).nullish().catch(undefined),
   state: z.string().min(1).max(253),
   endpoint: optionalText(1024),
   tags: z.record(z.string(), z.string()).nullish().transform((v) => v ?? {}),
@@ -103,10 +104,13 @@ export function parseDatabase(value: unknown, expectedId?: string): Database {
   return toDatabase(result.data);
 }
 
-function toDatabase({ endpoint, pending, state, access, ...rest }: z.output<typeof databaseBody>): Database {
+function toDatabase(
+  { endpoint, pending, state, access, usedGb, ...rest }: z.output<typeof databaseBody>,
+): Database {
   const { version, sizeGb } = pending ?? {};
   return {
     ...rest,
+    ...(usedGb === undefined || usedGb === null ? {} : { usedGb }),
     ...toState(state),
     providerState: printable(state, 253),
     access: access ?? accessOf(rest.engine, rest.name),

@@ -19,6 +19,11 @@ export interface Database {
   readonly version: string;
   /** Size in GiB. */
   readonly sizeGb: number;
+  /**
+   * What the database holds, in GiB rounded up, where `sizeGb` is a quota that nothing enforces; absent where it is not
+   * measured.
+   */
+  readonly usedGb?: number | undefined;
   readonly state: DatabaseState;
   /** The cloud's own word for its state, shown as `status.providerState`; equals `state` where there is none. */
   readonly providerState: string;

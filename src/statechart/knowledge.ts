@@ -18,6 +18,8 @@ export interface ExternalState {
   readonly engine: string;
   readonly version: string;
   readonly sizeGb: number;
+  /** What it holds, in GiB rounded up, where `sizeGb` is a quota that nothing enforces; absent: not measured. */
+  readonly usedGb?: number | undefined;
   readonly state: "Provisioning" | "Available" | "Modifying" | "Deleting" | "Failed";
   readonly providerState: string;
   /** `providerState` is a word that nobody here knows. */

@@ -278,6 +278,20 @@ export const REASON_MEANINGS: Readonly<Record<Reason, ReasonMeaning>> = {
     operator: "Starts its actor again after 1 s to 60 s; other resources are not touched.",
     person: "Report it, with the operator's log lines that name the resource.",
   },
+  WithinQuota: {
+    turn: "nobody",
+    means: "On `WithinQuota`: the database holds no more than `sizeGb`, which is a quota that nothing enforces.",
+    operator: "Measures it with every look at the database.",
+    person: "Nothing.",
+  },
+  QuotaExceeded: {
+    turn: "person",
+    means:
+      "On `WithinQuota`: the database holds more than `sizeGb`, which is a quota that nothing enforces. It serves as before.",
+    operator: "Tells it by this condition and one Event, and refuses, stops and repairs nothing.",
+    person: "Raise `sizeGb`, or remove data.",
+    commands: [`${PATCH} '{"spec":{"sizeGb":40}}'`],
+  },
 };
 
 /** The anchor of a reason's entry in docs/reasons.md: `#driftnotrepairable`. */

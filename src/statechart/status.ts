@@ -19,7 +19,9 @@ import {
 } from "./facts.ts";
 import { hasFinalizer, type Knowledge } from "./knowledge.ts";
 import { pendingRepairs } from "./repair.ts";
+import { quotaVerdict } from "./quota.ts";
 import { oneLine } from "./verdicts.ts";
+import { CONDITION_TYPES, type ConditionType } from "./vocabulary.ts";
 
 /** A condition without its time. */
 export type TimelessCondition = Omit<Condition, "lastTransitionTime">;
@@ -28,8 +30,7 @@ export type TimelessStatus = Omit<ExternalDatabaseStatus, "conditions"> & {
   readonly conditions: readonly TimelessCondition[];
 };
 
-/** The two conditions that the operator owns. */
-const OWN_CONDITIONS = ["Ready", "Synced"];
+const OWN_CONDITIONS: readonly string[] = CONDITION_TYPES;
 
 /** What the status is to be under a decision. What is not known stays as it was (C5: the endpoint is kept). */
 export function statusOf(k: Knowledge, decision: Decision): TimelessStatus {
@@ -37,14 +38,15 @@ export function statusOf(k: Knowledge, decision: Decision): TimelessStatus {
   const before = object.status ?? {};
   const generation = object.metadata.generation;
   const database = presentDatabase(k);
+  const conditions = [
+    condition("Ready", decision.ready, generation),
+    condition("Synced", decision.synced, generation),
+  ];
   const status: { -readonly [K in keyof TimelessStatus]: TimelessStatus[K] } = {
     ...before,
     state: decision.state,
     observedGeneration: generation,
-    conditions: [
-      condition("Ready", decision.ready, generation),
-      condition("Synced", decision.synced, generation),
-    ],
+    conditions,
   };
   if (database !== undefined && before.providerId === database.id) {
     // Nobody is sent to a database that is neither the CR's (S3) nor one that it may look at.
@@ -53,7 +55,10 @@ export function statusOf(k: Knowledge, decision: Decision): TimelessStatus {
     if (own) delete status.observeOnly; // adopted
     if (shown && database.endpoint !== undefined) status.endpoint = database.endpoint;
     status.providerState = database.providerState;
-    status.observed = { engine: database.engine, version: database.version, sizeGb: database.sizeGb };
+    const { engine, version, sizeGb, usedGb } = database;
+    status.observed = { engine, version, sizeGb, ...(shown && usedGb !== undefined ? { usedGb } : {}) };
+    const quota = shown ? quotaVerdict(database) : undefined;
+    if (quota !== undefined) conditions.push(condition("WithinQuota", quota, generation));
     if (database.state === "Available" && object.metadata.deletionTimestamp === undefined) {
       delete status.provisioningFailures;
       delete status.removing;
@@ -69,6 +74,10 @@ export function statusOf(k: Knowledge, decision: Decision): TimelessStatus {
       : k.repair;
     if (repair.length > 0) status.repair = [...repair];
     else delete status.repair;
+  }
+  if (database === undefined && before.providerId !== undefined) {
+    const last = before.conditions?.find(({ type }) => type === "WithinQuota");
+    if (last !== undefined) conditions.push(withoutTime(last));
   }
   if (decision.finalSnapshot !== undefined) status.finalSnapshot = decision.finalSnapshot;
   const binding = bindingStatus(k);
@@ -101,7 +110,7 @@ function isAnswered(k: Knowledge): boolean {
   return k.object.status?.providerId === undefined && k.failure !== undefined;
 }
 
-function condition(type: string, verdict: Verdict, generation: number): TimelessCondition {
+function condition(type: ConditionType, verdict: Verdict, generation: number): TimelessCondition {
   return {
     type,
     status: verdict.status,
@@ -130,11 +139,13 @@ export function statusChange(before: ExternalDatabaseStatus | undefined, after: 
 function timeless(status: ExternalDatabaseStatus): TimelessStatus {
   const conditions = OWN_CONDITIONS.flatMap((type) => {
     const found = status.conditions?.find((c) => c.type === type);
-    if (found === undefined) return [];
-    const { lastTransitionTime: _, ...rest } = found;
-    return [rest];
+    return found === undefined ? [] : [withoutTime(found)];
   });
   return { ...status, conditions };
+}
+
+function withoutTime({ lastTransitionTime: _, ...rest }: Condition): TimelessCondition {
+  return rest;
 }
 
 /** Conditions with their times: a condition keeps its time while its status stays, as `metav1.Condition` asks. Those of others are kept. */

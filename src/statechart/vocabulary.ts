@@ -42,10 +42,16 @@ export const MUTATING: ReadonlySet<Effect> = new Set<Effect>([
   "retain",
 ]);
 
+/** The types of the conditions that the operator owns. */
+export const CONDITION_TYPES = ["Ready", "Synced", "WithinQuota"] as const;
+/** One of them. */
+export type ConditionType = (typeof CONDITION_TYPES)[number];
+
 /**
  * The reasons of the conditions, with the types they are used on.
  *
- * `Ready` says whether the database is usable now; `Synced` whether it is as the spec asks.
+ * `Ready` says whether the database is usable now; `Synced` whether it is as the spec asks; `WithinQuota`, which is there
+ * only where a provider measures it, whether the database holds no more than a `sizeGb` that nothing enforces.
  */
 export const REASONS = {
   Available: ["Ready", "Synced"],
@@ -79,6 +85,8 @@ export const REASONS = {
   SecretPending: ["Ready", "Synced"],
   SecretConflict: ["Ready", "Synced"],
   ActorFailed: ["Ready", "Synced"],
-} as const satisfies Record<string, readonly ("Ready" | "Synced")[]>;
+  WithinQuota: ["WithinQuota"],
+  QuotaExceeded: ["WithinQuota"],
+} as const satisfies Record<string, readonly ConditionType[]>;
 /** One reason. */
 export type Reason = keyof typeof REASONS;

@@ -20,8 +20,9 @@ export function emit(
   env.recorder.record({ regarding, ...event });
 }
 
-/** An Event for a status that says something new: what went wrong, or that all is well again. */
+/** Events for a status that says something new: what went wrong, or that all is well again. */
 export function announceStatus(env: EffectEnv, before: ExternalDatabase, after: ExternalDatabase): void {
+  announceQuota(env, before, after);
   const was = condition(before, "Synced");
   const is = condition(after, "Synced");
   if (is === undefined) return;
@@ -43,6 +44,19 @@ export function announceStatus(env: EffectEnv, before: ExternalDatabase, after: 
     type: is.reason === "Paused" ? "Normal" : "Warning",
     reason: is.reason,
     action: after.metadata.deletionTimestamp === undefined ? "Reconcile" : "Delete",
+    note: is.message,
+  });
+}
+
+/** That the database outgrew its quota, once however far it grows, and that it is within it again. */
+function announceQuota(env: EffectEnv, before: ExternalDatabase, after: ExternalDatabase): void {
+  const is = condition(after, "WithinQuota");
+  const within = is?.status !== "False";
+  if (is === undefined || within === (condition(before, "WithinQuota")?.status !== "False")) return;
+  emit(env, after, {
+    type: within ? "Normal" : "Warning",
+    reason: is.reason,
+    action: "Observe",
     note: is.message,
   });
 }

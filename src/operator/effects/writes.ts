@@ -229,6 +229,7 @@ export const reincarnate: EffectFunction = async (env, { decision, latest }, sig
   const { object } = k;
   const lost = object.status?.providerId;
   const failed = lost !== undefined && isRemovalAsked(k, lost);
+  const conditions = statusOf(k, decision).conditions.filter(({ type }) => type !== "WithinQuota"); // of the lost one
   const change: StatusChange = {
     state: "Pending",
     incarnation: incarnationOf(object) + 1,
@@ -241,7 +242,7 @@ export const reincarnate: EffectFunction = async (env, { decision, latest }, sig
     observeOnly: undefined,
     observed: undefined,
     repair: undefined,
-    conditions: withTimes(object.status, statusOf(k, decision).conditions, timestamp(env.clock)),
+    conditions: withTimes(object.status, conditions, timestamp(env.clock)),
     ...(failed ? { provisioningFailures: (object.status?.provisioningFailures ?? 0) + 1 } : {}),
     ...(lost === undefined || failed ? {} : {
       losses: Math.min(lossesInARow(object.status, env.clock.now()) + 1, MAX_INT32),

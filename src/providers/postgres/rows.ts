@@ -33,7 +33,7 @@ export interface CatalogRow extends FactsRow {
   readonly database_comment: string | null;
   /** Some session works on it. */
   readonly locked: boolean | null;
-  /** Size on disk in GiB, only where no record has a quota and it may be read. */
+  /** Size on disk in GiB, rounded up; only where it was asked for and may be read. */
   readonly size: number | null;
 }
 
@@ -50,16 +50,25 @@ const LOCKED = (name: string) =>
       AND l.classid = ${LOCK_CLASS} AND l.pid <> pg_backend_pid()
       AND l.objid = (hashtext(${name}::text)::bigint & 4294967295)::oid) AS locked`;
 
+/** Sizes are measured until a statement has taken this long, in seconds: each is a walk over the database's files. */
+const MEASURE_SECONDS = 2;
+
+/** NULL rather than an error for a database whose size may not be read, or that is half gone. */
+const SIZE = `CASE WHEN clock_timestamp() < statement_timestamp() + interval '${MEASURE_SECONDS} s'
+    AND d.datallowconn AND d.datconnlimit <> -2 AND has_database_privilege(d.oid, 'CONNECT')
+    THEN ceil(pg_database_size(d.oid) / 1073741824.0)::int END AS size`;
+
+const sizeOf = (measured: boolean) => measured ? SIZE : "NULL::int AS size";
+
 /** The server alone. */
 export const FACTS_SQL = FACTS;
 
 /** One name ($1): always one row. A role of that name that is not ours does not count. */
-export const ONE_SQL = `WITH f AS (${FACTS})
+export const oneSql = (measured: boolean) =>
+  `WITH f AS (${FACTS})
 SELECT f.*, coalesce(r.rolname, d.datname)::text AS name, r.oid IS NOT NULL AS role, ${DETAILS},
   shobj_description(r.oid, 'pg_authid') AS role_comment, shobj_description(d.oid, 'pg_database') AS database_comment,
-  ${LOCKED("$1")},
-  CASE WHEN r.oid IS NULL AND d.datallowconn AND d.datconnlimit <> -2 AND has_database_privilege(d.oid, 'CONNECT')
-    THEN ceil(pg_database_size(d.oid) / 1073741824.0)::int END AS size
+  ${LOCKED("$1")}, ${sizeOf(measured)}
 FROM f
 LEFT JOIN pg_roles r ON r.rolname = $1 AND shobj_description(r.oid, 'pg_authid') ${OURS}
 LEFT JOIN pg_database d ON d.datname = $1 AND (r.oid IS NULL OR d.datdba = r.oid)`;
@@ -68,7 +77,8 @@ LEFT JOIN pg_database d ON d.datname = $1 AND (r.oid IS NULL OR d.datdba = r.oid
  * All names with a comment of ours after $1, at most $2, whose comment holds each of the texts in $3: one query over
  * roles, comments and databases, whatever their number.
  */
-export const PAGE_SQL = `WITH f AS (${FACTS}), ours AS (
+export const pageSql = (measured: boolean) =>
+  `WITH f AS (${FACTS}), ours AS (
   SELECT r.rolname::text COLLATE "C" AS name, true AS role, d.oid AS db, s.description AS role_comment,
     NULL::text AS database_comment
   FROM pg_shdescription s JOIN pg_roles r ON r.oid = s.objoid
@@ -84,9 +94,8 @@ export const PAGE_SQL = `WITH f AS (${FACTS}), ours AS (
     AND NOT EXISTS (SELECT 1 FROM unnest($3::text[]) t WHERE strpos(coalesce(role_comment, database_comment), t) = 0)
   ORDER BY o.name LIMIT $2
 )
-SELECT f.*, p.name, p.role, ${DETAILS}, p.role_comment, p.database_comment, ${
-  LOCKED("p.name")
-}, NULL::int AS size
+SELECT f.*, p.name, p.role, ${DETAILS}, p.role_comment, p.database_comment, ${LOCKED("p.name")},
+  ${sizeOf(measured)}
 FROM f LEFT JOIN page p ON true LEFT JOIN pg_database d ON d.oid = p.db
 ORDER BY p.name`;
 
@@ -124,6 +133,8 @@ export function toFound(row: CatalogRow, origin: RowOrigin): Found | undefined {
       engine: "postgres",
       version: formatVersion(versionOf(row.version)),
       sizeGb: record?.sizeGb ?? row.size ?? 0,
+      // Without a record there is no quota.
+      ...(record === undefined || row.size === null ? {} : { usedGb: row.size }),
       ...stateOf(row, record),
       // Kept whatever befalls it later: one that may hold data must never look as if it had not been finished (rule 7).
       ...(served ? { endpoint: `${host}:${origin.port}` } : {}),

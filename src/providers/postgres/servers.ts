@@ -10,7 +10,7 @@ import { ACTIONS, printable } from "../classify.ts";
 import { ProviderError } from "../port.ts";
 import type { Call } from "./call.ts";
 import { sqlState } from "./errors.ts";
-import { type CatalogRow, FACTS_SQL, type FactsRow, type Found, ONE_SQL, PAGE_SQL, toFound } from "./rows.ts";
+import { type CatalogRow, FACTS_SQL, type FactsRow, type Found, oneSql, pageSql, toFound } from "./rows.ts";
 import { parseServers, type ServerAddress } from "./servers_file.ts";
 import { ServerPool, type Session } from "./session.ts";
 import { formatVersion, satisfies, type ServerVersion, versionOf } from "./versions.ts";
@@ -19,6 +19,11 @@ import { formatVersion, satisfies, type ServerVersion, versionOf } from "./versi
 const FRESH_MS = 60_000;
 /** Longest wait for the file, in milliseconds: it may be on a network drive. */
 const FILE_MS = 5_000;
+
+/** After sizes took too long none are asked for, for so many milliseconds. */
+const UNMEASURED_MS = 600_000;
+/** SQLSTATE of a statement that its time-out ended. */
+const QUERY_CANCELED = "57014";
 
 /** What is known of a server once it has answered. */
 export interface ServerFacts {
@@ -31,7 +36,13 @@ export interface ServerFacts {
 export class Server {
   #facts: ServerFacts | undefined;
 
-  constructor(readonly address: ServerAddress, readonly pool: ServerPool) {}
+  #measureFrom = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    readonly address: ServerAddress,
+    readonly pool: ServerPool,
+    private readonly clock: Pick<Clock, "monotonic">,
+  ) {}
 
   /** As of its last answer; `undefined` before the first. */
   get facts(): ServerFacts | undefined {
@@ -58,7 +69,7 @@ export class Server {
 
   /** The database or owner role of one name. `identity` must be the server's, else something else answers there now. */
   async read(call: Call, session: Session, name: string, identity: string): Promise<Found | undefined> {
-    const [row] = await session.query<CatalogRow>(ONE_SQL, [name]);
+    const [row] = await this.#measuring((sizes) => session.query<CatalogRow>(oneSql(sizes), [name]));
     const facts = this.#note(call, row);
     if (facts.identity !== identity) {
       throw new ProviderError(
@@ -86,10 +97,27 @@ export class Server {
     fragments: readonly string[],
   ): Promise<{ readonly rows: readonly CatalogRow[]; readonly identity: string }> {
     return await this.run(call, async (session) => {
-      const rows = await session.query<CatalogRow>(PAGE_SQL, [after, limit, fragments]);
+      const rows = await this.#measuring((sizes) =>
+        session.query<CatalogRow>(pageSql(sizes), [after, limit, fragments])
+      );
       const { identity } = this.#note(call, rows[0]);
       return { rows: rows.filter((row) => row.name !== null), identity };
     });
+  }
+
+  /**
+   * Runs a query with sizes. Where they take longer than a statement may (a tenant can have millions of files) it is run
+   * without, and so are the next ones for a while: nobody's database may be hidden by the size of another.
+   */
+  async #measuring<T>(query: (sizes: boolean) => Promise<T>): Promise<T> {
+    if (this.clock.monotonic() < this.#measureFrom) return await query(false);
+    try {
+      return await query(true);
+    } catch (error) {
+      if (sqlState(error) !== QUERY_CANCELED) throw error;
+      this.#measureFrom = this.clock.monotonic() + UNMEASURED_MS;
+      return await query(false);
+    }
   }
 
   #note(call: Call, row: FactsRow | undefined): ServerFacts {
@@ -155,7 +183,7 @@ export class ServerSet {
       const key = JSON.stringify(address);
       const known = before.get(key);
       before.delete(key);
-      return known ?? new Server(address, new ServerPool({ address, timeoutMs, onStatement }));
+      return known ?? new Server(address, new ServerPool({ address, timeoutMs, onStatement }), clock);
     });
     this.#readAt = at;
     for (const gone of before.values()) this.#closing.push(gone.pool.close().catch(() => {}));

@@ -51,6 +51,7 @@ const edit = z.strictObject({
   engine: z.string().optional(),
   version: z.string().optional(),
   sizeGb: z.number().optional(),
+  usedGb: z.number().optional(),
   state: z.enum(["Provisioning", "Available", "Modifying", "Deleting", "Failed"]).optional(),
   word: z.string().optional(),
   endpoint: z.string().optional(),

@@ -35,7 +35,10 @@ export interface SimulatedCloudOptions extends Partial<CloudSettings> {
 
 /** Fields that a person at the console changes; see {@linkcode SimulatedCloud.edit}. */
 export type ConsoleEdit = Partial<
-  Pick<CloudRecord, "engine" | "version" | "sizeGb" | "state" | "word" | "endpoint" | "tags" | "protected">
+  Pick<
+    CloudRecord,
+    "engine" | "version" | "sizeGb" | "usedGb" | "state" | "word" | "endpoint" | "tags" | "protected"
+  >
 >;
 
 /** A cloud in this process. */

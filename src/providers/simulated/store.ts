@@ -118,6 +118,7 @@ export function view(record: CloudRecord, settings: CloudSettings): DatabaseView
     engine: record.engine,
     version: record.version,
     sizeGb: record.sizeGb,
+    ...(record.usedGb === undefined ? {} : { usedGb: record.usedGb }),
     state: record.word ?? record.state,
     ...(record.endpoint === undefined ? {} : { endpoint: record.endpoint }),
     tags: { ...record.tags },

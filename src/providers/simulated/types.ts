@@ -61,6 +61,7 @@ export interface DatabaseView {
   readonly engine: string;
   readonly version: string;
   readonly sizeGb: number;
+  readonly usedGb?: number;
   readonly state: string;
   readonly endpoint?: string;
   readonly tags: Readonly<Record<string, string>>;
@@ -133,6 +134,8 @@ export interface CloudRecord {
   engine: string;
   version: string;
   sizeGb: number;
+  /** What it holds, where this cloud's sizes are quotas that nothing enforces. */
+  usedGb?: number | undefined;
   state: DatabaseState;
   /** A word outside the contract that lists and reads show instead of `state`. */
   word?: string | undefined;
