@@ -224,9 +224,9 @@ async function start(kube: Kube, cloudUrl: string, namespace: string): Promise<S
   return {
     pid: child.pid,
     available: async () => {
-      const [, value = "0"] = /^externaldatabase_actors\{state="Available"\} (\S+)$/m.exec(await metrics()) ??
-        [];
-      return Number(value);
+      const text = await metrics();
+      const available = text.matchAll(/^externaldatabase_actors\{state="Available",[^}]*\} (\S+)$/gm);
+      return Array.from(available, ([, value]) => Number(value)).reduce((sum, value) => sum + value, 0);
     },
     counts: async () => {
       const text = await metrics();

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import project from "../../deno.json" with { type: "json" };
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import type { Random } from "../core/random.ts";
@@ -24,6 +25,7 @@ import type { DatabaseProvider } from "../providers/port.ts";
 import { type OperatorServer, serveOperator } from "../server/http.ts";
 import { startLoopMonitor } from "../server/loop.ts";
 import { createMetrics } from "../server/metrics.ts";
+import { readOperator } from "./readings.ts";
 import { fleetRows, orphanRows } from "./fleet_rows.ts";
 import { hostOf, listening } from "./listening.ts";
 import { healthOf, readyOf } from "./reports.ts";
@@ -70,7 +72,7 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
   const { clock, random, log, signal, onListen } = environment;
   const { config, provider, identity, lease } = options;
   const loop = startLoopMonitor(clock);
-  const metrics = createMetrics({ loop, lostLogLines: log.lost });
+  const metrics = createMetrics({ loop, lostLogLines: log.lost, version: project.version });
   const transport = new Transport({ config, clock, metrics });
   const leaseTransport = transport.separate({ deadlineMs: LEASE_DEADLINE_MS, concurrency: 2 });
   const recorder = createEventRecorder({
@@ -109,6 +111,7 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
     callTimeoutMs: options.callTimeoutMs,
   });
   const { operator, elector } = tenure;
+  metrics.attach(() => readOperator(operator, tenure.phase, clock));
   const subject = {
     operator,
     clock,

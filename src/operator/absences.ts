@@ -40,6 +40,11 @@ export class AbsenceLedger {
     return this.#held.size > 0;
   }
 
+  /** How many are held back. */
+  get held(): number {
+    return this.#held.size;
+  }
+
   /** Whether this UID is held back. */
   isHeld(uid: string): boolean {
     return this.#held.has(uid);

@@ -37,6 +37,8 @@ export class NotSentError extends Error {
 /** What {@linkcode ProviderGateway} needs. */
 export interface GatewayOptions {
   readonly provider: DatabaseProvider;
+  /** Name of the class of databases that it serves; `""` for the account of the flags. @default "" */
+  readonly databaseClass?: string | undefined;
   readonly scheduler: Scheduler;
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -80,6 +82,11 @@ export class ProviderGateway {
   /** The provider's name. */
   get name(): string {
     return this.#provider.name;
+  }
+
+  /** Name of the class of databases that it serves; `""` for the account of the flags. */
+  get databaseClass(): string {
+    return this.#o.databaseClass ?? "";
   }
 
   /** Mutating calls under way: while there is one the lease is not released (rule 21). */
@@ -204,6 +211,7 @@ export class ProviderGateway {
     call: (options: CallOptions) => Promise<T>,
   ): Promise<Answer<T>> {
     const { clock, scheduler, metrics, callTimeoutMs } = this.#o;
+    const { databaseClass } = this;
     return scheduler.run(lane, signal, async () => {
       const sentAt = clock.monotonic();
       const beforeSend = wanted === false ? undefined : () => {
@@ -236,7 +244,12 @@ export class ProviderGateway {
         throw known;
       } finally {
         if (wanted !== false) this.#mutations--;
-        metrics.cloudCall(verb, outcome, (clock.monotonic() - sentAt) / 1_000);
+        metrics.cloudCall(
+          { provider: this.name, databaseClass },
+          verb,
+          outcome,
+          (clock.monotonic() - sentAt) / 1_000,
+        );
       }
     }).catch((error: unknown) => {
       if (error instanceof QueueFullError) {

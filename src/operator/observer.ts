@@ -73,6 +73,7 @@ export class Observer {
   readonly #o: ObserverOptions;
   #roundAt = Number.NEGATIVE_INFINITY;
   #roundMs = 0;
+  #since: number | undefined;
   readonly #summons: Summons;
   /** What was wrong in the last list, so that each is logged once. */
   #wrong: ReadonlySet<string> = new Set();
@@ -92,6 +93,11 @@ export class Observer {
     return this.#roundMs;
   }
 
+  /** When it began to list, monotonic milliseconds; `undefined` while it does not. */
+  get since(): number | undefined {
+    return this.#since;
+  }
+
   /** Asks for a list soon; many requests make one list. */
   requestRound(): void {
     this.#summons.request();
@@ -99,6 +105,12 @@ export class Observer {
 
   /** Lists until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
+    this.#since = this.#o.clock.monotonic();
+    await this.#rounds(signal);
+    this.#since = undefined;
+  }
+
+  async #rounds(signal: AbortSignal): Promise<void> {
     const { random, periodMs } = this.#o;
     let failures = 0;
     while (!signal.aborted) {

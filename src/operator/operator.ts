@@ -76,8 +76,6 @@ export class Operator {
         fence: () => this.#fence(),
         fleet,
         stopped: this.#stop.signal,
-        onDepth: () => metrics.queueDepth(sum(this.sites(), (site) => site.scheduler.depth)),
-        onOrphans: () => metrics.orphans(this.orphans.orphans.length),
       });
     this.site = makeSite("", deps.provider);
     this.classes = new ClassDirectory({

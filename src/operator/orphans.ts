@@ -5,7 +5,6 @@
  */
 import { TAG } from "../api/constants.ts";
 import type { Logger } from "../core/log.ts";
-import type { Metrics } from "../core/metrics.ts";
 import { type Cluster, KubeError } from "../kube/port.ts";
 import type { Database } from "../providers/port.ts";
 import type { Round } from "./observer.ts";
@@ -23,7 +22,6 @@ export class OrphanWatch {
     private readonly options: {
       readonly cluster: Cluster;
       readonly log: Logger;
-      readonly metrics: Pick<Metrics, "orphans">;
       /** Whether the reflector knows the whole cluster. */
       readonly synced: () => boolean;
       /** Whether a CR of this UID is known. */
@@ -40,7 +38,7 @@ export class OrphanWatch {
 
   /** Judges a complete list. */
   async judge(round: Round, signal: AbortSignal): Promise<void> {
-    const { synced, metrics } = this.options;
+    const { synced } = this.options;
     const { byId, unreadable } = round;
     for (const [id] of this.#orphans) if (!byId.has(id) && !unreadable.has(id)) this.#orphans.delete(id);
     if (!synced()) return;
@@ -53,7 +51,6 @@ export class OrphanWatch {
     this.#suspects = new Set([...without.map((d) => d.id), ...unread]);
     for (const [id] of this.#orphans) if (!this.#suspects.has(id)) this.#orphans.delete(id);
     for (const database of twice) await this.#check(database, signal);
-    metrics.orphans(this.#orphans.size);
   }
 
   #isWithout(d: Database): boolean {

@@ -42,8 +42,8 @@ export interface SchedulerOptions {
   readonly ratePerSecond?: number;
   /** Longest queue. @default 100_000 */
   readonly limit?: number;
-  /** Told the number of waiting calls whenever it changes. */
-  readonly onDepth?: (depth: number) => void;
+  /** Told how long each call that starts has waited, in milliseconds. */
+  readonly onStart?: (lane: Lane, waitedMs: number) => void;
 }
 
 interface Job {
@@ -57,7 +57,7 @@ export class Scheduler {
   #concurrency: number;
   #rate: number;
   readonly #limit: number;
-  readonly #onDepth: (depth: number) => void;
+  readonly #onStart: (lane: Lane, waitedMs: number) => void;
   readonly #queues: Record<Lane, Queue> = {
     urgent: new Queue(),
     create: new Queue(),
@@ -73,6 +73,8 @@ export class Scheduler {
   #tokens: number;
   #refilledAt: number;
   #pausedUntil = Number.NEGATIVE_INFINITY;
+  /** All pauses so far, the rest of the one that goes on included. */
+  #pausedMs = 0;
   #timer: TimerId | undefined;
 
   constructor(options: SchedulerOptions) {
@@ -81,7 +83,7 @@ export class Scheduler {
     this.#window = this.#concurrency;
     this.#rate = options.ratePerSecond ?? 0;
     this.#limit = options.limit ?? 100_000;
-    this.#onDepth = options.onDepth ?? (() => {});
+    this.#onStart = options.onStart ?? (() => {});
     this.#tokens = Math.max(1, this.#rate);
     this.#refilledAt = this.#clock.monotonic();
   }
@@ -102,6 +104,31 @@ export class Scheduler {
   /** Calls that wait. */
   get depth(): number {
     return this.#waiting;
+  }
+
+  /** Calls of a lane that wait. */
+  waiting(lane: Lane): number {
+    return this.#queues[lane].waiting;
+  }
+
+  /** Calls at once that are allowed. */
+  get concurrency(): number {
+    return this.#concurrency;
+  }
+
+  /** Starts a second that are allowed; 0 means no limit. */
+  get ratePerSecond(): number {
+    return this.#rate;
+  }
+
+  /** When the account is no longer throttled, monotonic milliseconds; may be past. */
+  get pausedUntil(): number {
+    return this.#pausedUntil;
+  }
+
+  /** How long the account was throttled so far, all pauses together, in milliseconds. */
+  get pausedMs(): number {
+    return this.#pausedMs - Math.max(0, this.#pausedUntil - this.#clock.monotonic());
   }
 
   /** Calls that are held in memory: the waiting ones and some that were cancelled. */
@@ -130,7 +157,9 @@ export class Scheduler {
       this.#window = Math.max(1, Math.floor(this.#window / WINDOW_CUT));
       this.#pauses++;
     }
+    const from = Math.max(this.#pausedUntil, now);
     this.#pausedUntil = Math.max(this.#pausedUntil, now + (ms ?? growingMs(PAUSE, this.#pauses - 1)));
+    this.#pausedMs += Math.max(0, this.#pausedUntil - from);
   }
 
   /** Runs `work` when its turn comes. Rejects with the signal's reason if that aborts first, with {@linkcode QueueFullError}, or as `work` does. */
@@ -146,9 +175,11 @@ export class Scheduler {
         this.#setWaiting(this.#waiting - 1);
         reject(signal.reason);
       };
+      const queuedAt = this.#clock.monotonic();
       const job: Job = {
         cancelled: false,
         start: () => {
+          this.#onStart(lane, this.#clock.monotonic() - queuedAt);
           signal.removeEventListener("abort", onAbort);
           this.#running++;
           // In an async function, so that one that throws at once gives its slot back too.
@@ -172,7 +203,6 @@ export class Scheduler {
   #setWaiting(n: number): void {
     this.#waiting = n;
     if (n === 0) this.#sleepOn(); // nobody waits any more
-    this.#onDepth(n);
   }
 
   #pump(): void {
@@ -249,6 +279,11 @@ class Queue {
   /** Jobs held, the cancelled ones too. */
   get size(): number {
     return this.#jobs.length - this.#head;
+  }
+
+  /** Jobs that wait. */
+  get waiting(): number {
+    return this.size - this.#cancelled;
   }
 
   push(job: Job): void {

@@ -66,10 +66,6 @@ export interface SiteOptions extends SiteTuning {
   readonly fleet: SiteFleet;
   /** Ends what the site has under way when the operator stops. */
   readonly stopped: AbortSignal;
-  /** Told the number of waiting calls whenever it changes. */
-  readonly onDepth: (depth: number) => void;
-  /** Told the number of orphans after each list. */
-  readonly onOrphans: (count: number) => void;
 }
 
 /** The part of a {@linkcode View} that comes from a site. */
@@ -103,10 +99,11 @@ export class ProviderSite {
       clock,
       concurrency: options.concurrency,
       ratePerSecond: options.ratePerSecond,
-      onDepth: options.onDepth,
+      onStart: (lane, waitedMs) => metrics.queued(options.name, lane, waitedMs / 1_000),
     });
     this.gateway = new ProviderGateway({
       provider,
+      databaseClass: options.name,
       scheduler: this.scheduler,
       clock,
       metrics,
@@ -164,11 +161,15 @@ export class ProviderSite {
     this.orphans = new OrphanWatch({
       cluster,
       log,
-      metrics: { orphans: options.onOrphans },
       synced: () => fleet.synced,
       isKnown: (uid) => fleet.isKnown(uid),
       isWatched: (namespace) => fleet.isWatched(namespace),
     });
+  }
+
+  /** Period of the list, in milliseconds. */
+  get periodMs(): number {
+    return this.#periodMs;
   }
 
   /** Watches the account and observes until the signal aborts. */

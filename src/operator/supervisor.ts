@@ -15,6 +15,7 @@ import type { ProviderError } from "../providers/port.ts";
 import type { SecretSeen } from "../binding/facts.ts";
 import type { BindingEvent } from "./binding_watch.ts";
 import { reportCrash } from "./crash_report.ts";
+import { Drifts } from "./drifts.ts";
 import { FormerUids } from "./former_uids.ts";
 import { Inbox } from "./inbox.ts";
 import { type DatabaseSnapshot, Keeper, type KeeperEnv, type Transition } from "./keeper.ts";
@@ -51,6 +52,7 @@ export class Supervisor {
   readonly #keepers = new Map<string, Keeper>();
   readonly #inbox: Inbox;
   readonly #env: KeeperEnv;
+  readonly #drifts: Drifts;
   readonly #former = new FormerUids();
   /** Those that went by our own release. */
   readonly #released = new FormerUids();
@@ -62,6 +64,7 @@ export class Supervisor {
 
   constructor(options: SupervisorOptions) {
     this.#o = options;
+    this.#drifts = new Drifts(options.metrics);
     this.#inbox = new Inbox(
       options.clock,
       (d) => d.kind === "gone" ? this.#gone(d.object) : this.#upsert(d.object, d.lost),
@@ -79,8 +82,10 @@ export class Supervisor {
       random: options.random,
       onTransition: (t) => this.#transition(t),
       inspect: options.inspect,
-      onCrash: (keeper, error, crashes) =>
-        reportCrash(options, keeper.object, error, crashes, this.#stopped.signal),
+      onCrash: (keeper, error, crashes) => {
+        options.metrics.crash();
+        reportCrash(options, keeper.object, error, crashes, this.#stopped.signal);
+      },
       onCacheHit: () => options.metrics.cache(true),
       onSettling: (keeper, delta) => this.#settles(keeper, delta),
       onFinal: (keeper, snapshot) => this.#final(keeper, snapshot),
@@ -335,6 +340,7 @@ export class Supervisor {
   #transition(t: Transition): void {
     const { metrics, log, onTransition } = this.#o;
     metrics.transition(t.from, t.to);
+    this.#drifts.follow(t);
     const { namespace, name, uid } = t.object.metadata;
     if (t.to !== undefined) {
       log.log("info", "Transition", {

@@ -1,9 +1,6 @@
 /**
  * Watches the process itself: how late the event loop is, measured on the injected monotonic clock.
  *
- * prom-client's default metrics are not used: under Deno its event-loop lag missed a block of 200 ms and its memory
- * gauge read 0.
- *
  * @module
  */
 import type { Clock, TimerId } from "../core/clock.ts";
@@ -15,21 +12,21 @@ export const LOOP_TICK_MS = 500;
 export interface LoopMonitor {
   /** How late the last tick came, in milliseconds; grows while the next one is overdue. */
   lagMs(): number;
-  /** The worst lag since this was last asked, in milliseconds. */
-  takeMaxLagMs(): number;
+  /** From now on `told` hears of the lag at each tick, in milliseconds. */
+  onTick(told: (lagMs: number) => void): void;
   stop(): void;
 }
 
 /** Starts to measure; one timer of {@linkcode LOOP_TICK_MS}. */
 export function startLoopMonitor(clock: Clock): LoopMonitor {
   let last = 0;
-  let max = 0;
+  let told: (lagMs: number) => void = () => {};
   let due = clock.monotonic() + LOOP_TICK_MS;
   let timer: TimerId = clock.setTimeout(tick, LOOP_TICK_MS);
 
   function tick(): void {
     last = Math.max(0, clock.monotonic() - due);
-    max = Math.max(max, last);
+    told(last);
     due = clock.monotonic() + LOOP_TICK_MS;
     timer = clock.setTimeout(tick, LOOP_TICK_MS);
   }
@@ -37,11 +34,7 @@ export function startLoopMonitor(clock: Clock): LoopMonitor {
 
   return {
     lagMs: () => Math.max(last, overdue()),
-    takeMaxLagMs() {
-      const worst = Math.max(max, overdue());
-      max = 0;
-      return worst;
-    },
+    onTick: (listener) => void (told = listener),
     stop: () => clock.clearTimeout(timer),
   };
 }

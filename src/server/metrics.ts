@@ -6,25 +6,39 @@
  *
  * @module
  */
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { Registry } from "prom-client";
 import type { Metrics } from "../core/metrics.ts";
+import { addProcessGauges, createReader } from "./gauges.ts";
+import { accountLabel, finite, Instruments, labelCap } from "./instruments.ts";
 import type { LoopMonitor } from "./loop.ts";
-
-/** Different values of one label that are told apart; later ones count as `other`. */
-export const MAX_LABEL_VALUES = 64;
+import type { Readings } from "./readings.ts";
 
 /** The controller's name in controller-runtime's metrics. */
 const CONTROLLER = "externaldatabase";
 
 /** Bounds in seconds; calls to a cloud take from milliseconds to its deadline. */
-const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const CALL_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+/** A call may wait as long as its account is throttled. */
+const QUEUE_SECONDS = [0.001, 0.01, 0.1, 0.5, 1, 5, 15, 30, 60, 120, 300, 600];
+/** A database takes from seconds to the better part of an hour to make. */
+const READY_SECONDS = [1, 5, 15, 30, 60, 120, 300, 600, 900, 1_200, 1_800, 3_600, 7_200];
 
 /** What {@linkcode createMetrics} takes. */
 export interface MetricsOptions {
-  /** Shown as gauges when given. */
+  /** Shown when given. */
   readonly loop?: LoopMonitor | undefined;
   /** Lines that the logger lost, shown when given. */
   readonly lostLogLines?: (() => number) | undefined;
+  /** Version of this program. @default unknown */
+  readonly version?: string | undefined;
+}
+
+/** What one metric is. */
+export interface MetricDescription {
+  readonly name: string;
+  readonly type: "counter" | "gauge" | "histogram";
+  readonly labels: readonly string[];
+  readonly help: string;
 }
 
 /** {@linkcode Metrics} that can be read. */
@@ -33,197 +47,189 @@ export interface PrometheusMetrics extends Metrics {
   render(): Promise<string>;
   /** The content type of {@linkcode render}. */
   readonly contentType: string;
+  /** From now on `read` is asked at each {@linkcode render} for what has a value at any time. */
+  attach(read: () => Readings): void;
+  /** What there is, by name. */
+  describe(): readonly MetricDescription[];
+  /** The registry's makers, for other parts of the server that count something. */
+  readonly instruments: Instruments;
 }
 
 /** Metrics in a registry of their own. */
 export function createMetrics(options: MetricsOptions = {}): PrometheusMetrics {
   const registry = new Registry();
-  const registers = [registry];
-  const counter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
-    new Counter<L>({ name, help, labelNames, registers });
-  const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
-    new Gauge<L>({ name, help, labelNames, registers });
-  const seconds = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
-    new Histogram<L>({ name, help, labelNames, registers, buckets: SECONDS });
-
-  const reconciles = counter(
+  const make = new Instruments(registry);
+  const reconciles = make.counter(
     "controller_runtime_reconcile_total",
     "Effects of actors that ended, by result.",
     "controller",
     "result",
   );
-  const reconcileTime = seconds(
-    "controller_runtime_reconcile_time_seconds",
-    "How long an actor's effect took.",
+  const errors = make.counter(
+    "controller_runtime_reconcile_errors_total",
+    "Effects of actors that failed.",
     "controller",
   );
-  const depth = gauge("workqueue_depth", "Calls waiting in the provider's scheduler.", "name");
-  const requests = counter(
-    "rest_client_requests_total",
-    "Requests to the Kubernetes API, by status code or error kind.",
-    "code",
-    "method",
+  const panics = make.counter(
+    "controller_runtime_reconcile_panics_total",
+    "Actors that crashed and were started again.",
+    "controller",
   );
-  const requestTime = seconds(
-    "rest_client_request_duration_seconds",
-    "How long a request to the Kubernetes API took.",
-    "method",
+  const reconcileTime = make.histogram(
+    "controller_runtime_reconcile_time_seconds",
+    "How long an actor's effect took.",
+    CALL_SECONDS,
+    "controller",
   );
-  const cloudCalls = counter(
-    "externaldatabase_cloud_calls_total",
-    "Calls to the cloud, by outcome (ok or an error class).",
-    "verb",
-    "outcome",
+  const effectTime = make.histogram(
+    "externaldatabase_effect_duration_seconds",
+    "How long an actor's effect took, by effect.",
+    CALL_SECONDS,
+    "effect",
   );
-  const cloudTime = seconds(
-    "externaldatabase_cloud_call_seconds",
-    "How long a call to the cloud took.",
-    "verb",
+  const retries = make.counter(
+    "externaldatabase_retries_total",
+    "Effects that failed and are tried again, by class of the error.",
+    "effect",
+    "class",
   );
-  const actors = gauge(
-    "externaldatabase_actors",
-    "Actors by the top-level state of their statechart.",
-    "state",
-  );
-  const transitions = counter(
+  const transitions = make.counter(
     "externaldatabase_transitions_total",
     "Transitions between top-level states.",
     "from",
     "to",
   );
-  const hits = counter("externaldatabase_cache_hits_total", "Questions that an actor's cache answered.");
-  const misses = counter(
-    "externaldatabase_cache_misses_total",
-    "Questions that an actor's cache could not answer.",
+  const readyTime = make.histogram(
+    "externaldatabase_time_to_ready_seconds",
+    "Age of a resource when it was Ready for the first time.",
+    READY_SECONDS,
+    "database_class",
   );
-  const restarts = counter(
-    "externaldatabase_watch_restarts_total",
-    "Watches opened again, by cause.",
-    "cause",
+  const found = make.counter(
+    "externaldatabase_drift_found_total",
+    "Databases that came to differ though the spec had not changed, by the reason told.",
+    "reason",
   );
-  const retries = counter(
-    "externaldatabase_retries_total",
-    "Failed effects to be tried again, by class.",
-    "class",
+  const repaired = make.counter(
+    "externaldatabase_drift_repaired_total",
+    "Such databases that are as the spec asks again, by the reason told when they were found.",
+    "reason",
   );
-  const orphans = gauge("externaldatabase_orphans", "External databases without a resource.");
-  const released = counter(
+  const released = make.counter(
     "externaldatabase_released_total",
     "External databases left behind on purpose or by force.",
     "cause",
   );
-  addProcessGauges(registry, options);
-
-  reconciles.inc({ controller: CONTROLLER, result: "success" }, 0);
-  depth.set({ name: CONTROLLER }, 0);
-  orphans.set(0);
-
+  const cloudCalls = make.counter(
+    "externaldatabase_cloud_calls_total",
+    "Calls to the cloud, by outcome (ok, an error class, or notSent).",
+    "provider",
+    "database_class",
+    "verb",
+    "outcome",
+  );
+  const cloudTime = make.histogram(
+    "externaldatabase_cloud_call_duration_seconds",
+    "How long a call to the cloud took, from its start.",
+    CALL_SECONDS,
+    "provider",
+    "database_class",
+    "verb",
+  );
+  const queueTime = make.histogram(
+    "externaldatabase_cloud_queue_duration_seconds",
+    "How long a call to the cloud waited for its start.",
+    QUEUE_SECONDS,
+    "database_class",
+    "lane",
+  );
+  const requests = make.counter(
+    "rest_client_requests_total",
+    "Requests to the Kubernetes API, by status code or error kind.",
+    "code",
+    "method",
+  );
+  const requestTime = make.histogram(
+    "rest_client_request_duration_seconds",
+    "How long a request to the Kubernetes API took.",
+    CALL_SECONDS,
+    "method",
+  );
+  const restarts = make.counter(
+    "externaldatabase_watch_restarts_total",
+    "Watches opened again, by cause.",
+    "cause",
+  );
+  const hits = make.counter(
+    "externaldatabase_cache_hits_total",
+    "Changes of a resource that were judged by the cached observation, without a read.",
+  );
+  const misses = make.counter(
+    "externaldatabase_cache_misses_total",
+    "Single reads of a recorded database.",
+  );
   const capped = labelCap();
-  const counts = new Map<string, number>();
-  const count = (state: string | undefined, by: number) => {
-    if (state === undefined) return;
-    const label = capped("state", state);
-    const next = Math.max(0, (counts.get(label) ?? 0) + by);
-    counts.set(label, next);
-    actors.set({ state: label }, next);
-  };
+  const refresh = createReader(make, CONTROLLER, capped);
+  addProcessGauges(make, options);
 
+  const controller = CONTROLLER;
+  reconciles.inc({ controller, result: "success" }, 0);
+  errors.inc({ controller }, 0);
+  panics.inc({ controller }, 0);
+
+  let read: (() => Readings) | undefined;
   return {
+    instruments: make,
     contentType: registry.contentType,
-    render: () => registry.metrics(),
-    reconcile(result, took) {
-      reconciles.inc({ controller: CONTROLLER, result });
-      reconcileTime.observe({ controller: CONTROLLER }, finite(took));
+    render: () => {
+      if (read) refresh(read());
+      return registry.metrics();
+    },
+    attach: (source) => void (read = source),
+    describe: () => make.described,
+    reconcile(result, took, effect) {
+      reconciles.inc({ controller, result });
+      if (result === "error") errors.inc({ controller });
+      reconcileTime.observe({ controller }, finite(took));
+      effectTime.observe({ effect: capped("effect", effect) }, finite(took));
     },
     transition(from, to) {
-      count(from, -1);
-      count(to, 1);
       if (from !== undefined && to !== undefined && from !== to) {
         transitions.inc({ from: capped("state", from), to: capped("state", to) });
       }
     },
-    cloudCall(verb, outcome, took) {
-      const label = capped("verb", verb);
-      cloudCalls.inc({ verb: label, outcome: capped("outcome", outcome) });
-      cloudTime.observe({ verb: label }, finite(took));
+    cloudCall(account, verb, outcome, took) {
+      const labels = {
+        provider: capped("provider", account.provider),
+        database_class: capped("database_class", accountLabel(account.databaseClass)),
+        verb: capped("verb", verb),
+      };
+      cloudCalls.inc({ ...labels, outcome: capped("outcome", outcome) });
+      cloudTime.observe(labels, finite(took));
+    },
+    queued(databaseClass, lane, waited) {
+      queueTime.observe(
+        { database_class: capped("database_class", accountLabel(databaseClass)), lane: capped("lane", lane) },
+        finite(waited),
+      );
     },
     kubeRequest(verb, code, took) {
       const method = capped("method", verb);
       requests.inc({ code: capped("code", code), method });
       requestTime.observe({ method }, finite(took));
     },
-    cache(hit) {
-      (hit ? hits : misses).inc();
+    cache: (hit) => (hit ? hits : misses).inc(),
+    watchRestart: (cause) => restarts.inc({ cause: capped("cause", cause) }),
+    retry: (errorClass, effect) =>
+      retries.inc({ effect: capped("effect", effect), class: capped("class", errorClass) }),
+    released: (cause) => released.inc({ cause }),
+    ready(databaseClass, age) {
+      readyTime.observe(
+        { database_class: capped("database_class", accountLabel(databaseClass)) },
+        finite(age),
+      );
     },
-    queueDepth(waiting) {
-      depth.set({ name: CONTROLLER }, finite(waiting));
-    },
-    watchRestart(cause) {
-      restarts.inc({ cause: capped("cause", cause) });
-    },
-    retry(errorClass) {
-      retries.inc({ class: capped("class", errorClass) });
-    },
-    orphans(known) {
-      orphans.set(finite(known));
-    },
-    released(cause) {
-      released.inc({ cause });
-    },
-  };
-}
-
-/** Gauges of the process, read when the page is. */
-function addProcessGauges(registry: Registry, options: MetricsOptions): void {
-  const registers = [registry];
-  const read = (name: string, help: string, value: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(value());
-      },
-    });
-  read("process_resident_memory_bytes", "Resident memory of the process.", () => Deno.memoryUsage().rss);
-  read("deno_heap_used_bytes", "Heap in use.", () => Deno.memoryUsage().heapUsed);
-  read(
-    "deno_external_memory_bytes",
-    "Memory of the engine outside its heap.",
-    () => Deno.memoryUsage().external,
-  );
-  const { loop, lostLogLines } = options;
-  if (loop) {
-    read(
-      "deno_event_loop_lag_seconds",
-      "How late the event loop was at its last tick.",
-      () => loop.lagMs() / 1_000,
-    );
-    read(
-      "deno_event_loop_lag_max_seconds",
-      "The worst lag of the event loop since the last scrape.",
-      () => loop.takeMaxLagMs() / 1_000,
-    );
-  }
-  if (lostLogLines) {
-    read("externaldatabase_log_lines_lost", "Log lines that could not be written.", lostLogLines);
-  }
-}
-
-/** prom-client throws on NaN and Infinity; a broken number must not break what it measures. */
-function finite(value: number): number {
-  return Number.isFinite(value) ? Math.max(0, value) : 0;
-}
-
-/** Lets {@linkcode MAX_LABEL_VALUES} values of each label through and calls the rest `other`. */
-function labelCap(): (label: string, value: string) => string {
-  const seen = new Map<string, Set<string>>();
-  return (label, value) => {
-    let values = seen.get(label);
-    if (!values) seen.set(label, values = new Set());
-    if (values.has(value)) return value;
-    if (values.size >= MAX_LABEL_VALUES) return "other";
-    values.add(value);
-    return value;
+    drift: (what, reason) => (what === "found" ? found : repaired).inc({ reason: capped("reason", reason) }),
+    crash: () => panics.inc({ controller }),
   };
 }

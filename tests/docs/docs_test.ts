@@ -11,7 +11,6 @@ import { envName, type Flag } from "../../src/cli/flag.ts";
 import { parseCommandLine } from "../../src/cli/flags.ts";
 import { DEMO_FLAGS, START_FLAGS, STATECHART_FLAGS } from "../../src/cli/options.ts";
 import { PLAN_FLAGS } from "../../src/cli/plan_options.ts";
-import { createMetrics } from "../../src/server/metrics.ts";
 import { STEPS } from "../../src/statechart/machine.ts";
 import { REASONS, TOP_STATES } from "../../src/statechart/vocabulary.ts";
 import {
@@ -138,13 +137,6 @@ Deno.test("the annotations and tags in design.md are those of the code", () => {
   for (const name of [...Object.values(ANNOTATION), ...Object.values(TAG)]) {
     assert(rows("### Annotations and tags").some((row) => row.startsWith(`| \`${name}`)), name);
   }
-});
-
-Deno.test("the metrics in design.md are those that are served", async () => {
-  const loop = { lagMs: () => 0, takeMaxLagMs: () => 0, stop: () => {} };
-  const text = await createMetrics({ loop, lostLogLines: () => 0 }).render();
-  const served = [...text.matchAll(/^# TYPE (\S+)/gm)].map((m) => m[1] ?? "");
-  assertEquals(firstNames("## Metrics").toSorted(), served.toSorted());
 });
 
 const COMMANDS: readonly (readonly [string, readonly Flag[]])[] = [

@@ -21,6 +21,7 @@ export const DOCUMENTS = [
   "docs/reasons.md",
   "docs/reference/crds.md",
   "docs/reference/flags.md",
+  "docs/observability.md",
 ] as const;
 
 /** A file's text, by its path from the root. */

@@ -17,8 +17,9 @@ function invoked(effect: Effect, knowledge: Knowledge, answers: Answers = {}, ri
   const counted: string[] = [];
   const metrics = {
     ...rig.env.metrics,
-    reconcile: (outcome: string, seconds: number) => void counted.push(`${outcome} ${seconds}`),
-    retry: (errorClass: string) => void counted.push(`retry ${errorClass}`),
+    reconcile: (outcome: string, seconds: number, of: string) =>
+      void counted.push(`${of} ${outcome} ${seconds}`),
+    retry: (errorClass: string, of: string) => void counted.push(`${of} retry ${errorClass}`),
   };
   const env = { ...rig.env, metrics };
   const logic = operatorMachine.implementations.actors[effect] as AnyActorLogic;
@@ -43,7 +44,7 @@ const here = known(cr({ status: inStep() }), { observation: seen() });
 Deno.test("an effect is counted with the seconds that it took", async () => {
   const { learned, counted, rig } = invoked("create", known(cr()), { slowMs: 500 });
   assertEquals((await learned).create?.outcome, "answered");
-  assertEquals([counted, rig.lines], [["success 0.5"], []]);
+  assertEquals([counted, rig.lines], [["create success 0.5"], []]);
 });
 
 Deno.test("F2: an effect that fails is counted and logged, once and with whom it concerns", async () => {
@@ -53,7 +54,7 @@ Deno.test("F2: an effect that fails is counted and logged, once and with whom it
     return { counted, lines: rig.lines };
   };
   assertEquals(await failed(new ProviderError("busy", "not now")), {
-    counted: ["error 0.5", "retry busy"],
+    counted: ["create error 0.5", "create retry busy"],
     lines: [{
       level: "warn",
       message: "Failed: create",
@@ -67,7 +68,7 @@ Deno.test("an error that is none of an effect's is a bug, and comes through as i
   const bug = new TypeError("no such thing");
   const { learned, counted, rig } = invoked("observe", here, { database: bug });
   assert(await assertRejects(() => learned) === bug);
-  assertEquals([counted, rig.lines[0]?.fields], [["error 0", "retry bug"], {
+  assertEquals([counted, rig.lines[0]?.fields], [["observe error 0", "observe retry bug"], {
     ...{ namespace: "default", name: "orders", uid: UID },
     class: "bug",
     error: "no such thing",

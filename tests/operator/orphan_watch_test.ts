@@ -3,7 +3,6 @@
  */
 import { assertEquals } from "@std/assert";
 import { TAG } from "../../src/api/constants.ts";
-import { noMetrics } from "../../src/core/metrics.ts";
 import { type Cluster, KubeError } from "../../src/kube/port.ts";
 import type { Round } from "../../src/operator/observer.ts";
 import { OrphanWatch } from "../../src/operator/orphans.ts";
@@ -35,7 +34,6 @@ async function after(
   const watch = new OrphanWatch({
     cluster: { get } as unknown as Cluster,
     log: { log: () => {} },
-    metrics: noMetrics,
     synced: () => world.synced ?? true,
     isKnown: () => world.known ?? false,
     isWatched: () => true,

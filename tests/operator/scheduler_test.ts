@@ -188,19 +188,17 @@ Deno.test("An abort after the start changes nothing for the queue: the slot come
 });
 
 Deno.test("The queue is bounded, and says so; cancelled calls do not count", async () => {
-  const depths: number[] = [];
-  const { clock, scheduler, add } = busy(10, { limit: 3, onDepth: (n) => depths.push(n) });
+  const { clock, scheduler, add } = busy(10, { limit: 3 });
   const abort = new AbortController();
   const calls = [add("poll"), add("poll"), add("poll"), add("poll", abort.signal)];
   await assertRejects(() => add("urgent"), QueueFullError, "3 calls wait");
+  assertEquals([scheduler.depth, scheduler.waiting("poll")], [3, 3]);
   calls.pop()?.catch(() => {}); // its abort
   abort.abort(new Error("gone"));
   calls.push(add("urgent"));
   await clock.advance(100);
   await Promise.all(calls);
   assertEquals(scheduler.depth, 0);
-  assertEquals(Math.max(...depths), 3);
-  assertEquals(depths.at(-1), 0);
 });
 
 Deno.test("Calls that come and are cancelled while the account is paused are let go", async () => {
@@ -244,4 +242,25 @@ Deno.test("Seed 303: no timer is left when the last call that waited for a pause
   abort.abort(new Error("cancelled"));
   await assertRejects(() => waiting, Error, "cancelled");
   assertEquals(clock.pending, 0);
+});
+
+Deno.test("Each start tells how long its call has waited, and in which lane", async () => {
+  const started: string[] = [];
+  const { clock, add } = busy(100, { onStart: (lane, ms) => started.push(`${lane} ${ms}`) });
+  const calls = [add("poll"), add("urgent"), add("poll")];
+  await clock.advance(1_000);
+  await Promise.all(calls);
+  assertEquals(started, ["poll 0", "urgent 100", "poll 200"]);
+});
+
+Deno.test("The time for which an account was throttled is counted once, however often it is told, and as it passes", async () => {
+  const { clock, scheduler } = busy(0);
+  scheduler.pause(10_000);
+  scheduler.pause(4_000); // shorter than what goes on
+  assertEquals(scheduler.pausedMs, 0);
+  await clock.advance(6_000);
+  assertEquals(scheduler.pausedMs, 6_000);
+  scheduler.pause(10_000);
+  await clock.advance(60_000);
+  assertEquals(scheduler.pausedMs, 16_000);
 });

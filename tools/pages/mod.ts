@@ -5,6 +5,7 @@
  */
 import { crdsPage } from "./crds.ts";
 import { flagsPage } from "./flags.ts";
+import { observabilityPage } from "./metrics.ts";
 import { reasonsPage } from "./reasons.ts";
 import { statechartPage, statechartSvg } from "./statechart.ts";
 
@@ -20,6 +21,7 @@ export const PAGES: readonly GeneratedPage[] = [
   { path: "docs/statechart.md", make: statechartPage },
   { path: "docs/statechart.svg", make: statechartSvg },
   { path: "docs/reasons.md", make: reasonsPage },
+  { path: "docs/observability.md", make: observabilityPage },
   { path: "docs/reference/crds.md", make: crdsPage },
   { path: "docs/reference/flags.md", make: flagsPage },
 ];

@@ -27,6 +27,10 @@ export function announceStatus(env: EffectEnv, before: ExternalDatabase, after: 
   const is = condition(after, "Synced");
   if (is === undefined) return;
   const ready = condition(after, "Ready");
+  if (ready?.status === "True" && isFirst(before)) {
+    const age = env.clock.now() - Date.parse(after.metadata.creationTimestamp ?? "");
+    if (Number.isFinite(age)) env.metrics.ready(env.gateway.databaseClass, age / 1_000);
+  }
   if (is.status === "True" && ready?.status === "True") {
     if (was?.status === "True" && condition(before, "Ready")?.status === "True") return;
     emit(env, after, {
@@ -107,6 +111,17 @@ export function announceRelease(
     providerId: id,
     cause,
   });
+}
+
+/** Whether a resource as it was before it became Ready had never been Ready: a lost database is another matter. */
+function isFirst(before: ExternalDatabase): boolean {
+  const ready = condition(before, "Ready");
+  if (ready?.status === "True" || before.status?.losses !== undefined) return false;
+  const state = before.status?.state ?? "Pending";
+  if (state === "Pending" || state === "Creating") return true;
+  // It serves, and waits for the first password of its connection Secret.
+  return state === "Available" && ready?.reason === "SecretPending" &&
+    before.status?.binding?.revision === undefined;
 }
 
 function condition(object: ExternalDatabase, type: string): Condition | undefined {

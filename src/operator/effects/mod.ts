@@ -73,12 +73,12 @@ async function measured(
   const begun = env.clock.monotonic();
   try {
     const learned = await EFFECT_FUNCTIONS[effect](env, input, signal);
-    env.metrics.reconcile("success", (env.clock.monotonic() - begun) / 1_000);
+    env.metrics.reconcile("success", (env.clock.monotonic() - begun) / 1_000, effect);
     return judged(env, input, learned);
   } catch (error) {
     if (!signal.aborted) {
-      env.metrics.reconcile("error", (env.clock.monotonic() - begun) / 1_000);
-      env.metrics.retry(error instanceof StepError ? error.errorClass : "bug");
+      env.metrics.reconcile("error", (env.clock.monotonic() - begun) / 1_000, effect);
+      env.metrics.retry(error instanceof StepError ? error.errorClass : "bug", effect);
       const { namespace, name, uid } = input.knowledge.object.metadata;
       // A throttled account throttles every call; the scheduler's pause is told once.
       const throttled = error instanceof StepError && error.errorClass === "throttled";

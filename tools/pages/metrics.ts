@@ -1,0 +1,29 @@
+/**
+ * The table of metrics in docs/observability.md, from the registry that serves them.
+ *
+ * @module
+ */
+import { createMetrics, type MetricDescription } from "../../src/server/metrics.ts";
+import { withSection } from "./sections.ts";
+
+/** All metrics that an operator serves, by name. */
+export function allMetrics(): readonly MetricDescription[] {
+  const loop = { lagMs: () => 0, onTick: () => {}, stop: () => {} };
+  return createMetrics({ loop, lostLogLines: () => 0 }).describe();
+}
+
+/** One row a metric, in Markdown. */
+export function metricsTable(): string {
+  const rows = allMetrics().map(({ name, type, labels, help }) =>
+    `| \`${name}\` | ${type}${
+      labels.length ? `: ${labels.map((l) => `\`${l}\``).join(", ")}` : ""
+    } | ${help} |`
+  );
+  return ["| name | kind, labels | meaning |", "| --- | --- | --- |", ...rows].join("\n");
+}
+
+/** docs/observability.md with its table as it ought to be. */
+export async function observabilityPage(): Promise<string> {
+  const document = await Deno.readTextFile(new URL("../../docs/observability.md", import.meta.url));
+  return withSection(document, "metrics", metricsTable());
+}
