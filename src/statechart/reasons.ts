@@ -280,7 +280,8 @@ export const REASON_MEANINGS: Readonly<Record<Reason, ReasonMeaning>> = {
   },
   WithinQuota: {
     turn: "nobody",
-    means: "On `WithinQuota`: the database holds no more than `sizeGb`, which is a quota that nothing enforces.",
+    means:
+      "On `WithinQuota`: the database holds no more than `sizeGb`, which is a quota that nothing enforces.",
     operator: "Measures it with every look at the database.",
     person: "Nothing.",
   },
