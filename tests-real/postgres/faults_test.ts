@@ -114,6 +114,7 @@ async function cutEach(
   finish: (second: DatabaseProvider) => Promise<unknown> = () => Promise.resolve(),
 ): Promise<void> {
   const server = await serverOf(major);
+  let made = 0;
   const cuts = FATES.flatMap((fate) => statements.map((_, n) => ({ n, fate }))).values();
   const worker = async () => {
     const second = providerOn(server.urlOf(OPERATOR));
@@ -130,6 +131,11 @@ async function cutEach(
         try {
           await first.info(CALL);
           await work({ server, proxy, first, second, names }, n, fate);
+          made++;
+        } catch (error) {
+          // Told at once: of a campaign nobody awaits the end.
+          console.error(`Cut ${made + 1}, ${fate} "${statements[n]}":`, error);
+          throw error;
         } finally {
           await first.close();
           await proxy.close();
@@ -144,6 +150,8 @@ async function cutEach(
   const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, worker));
   for (const end of ends) if (end.status === "rejected") throw end.reason;
   assertEquals(await leftovers(server), []);
+  assertEquals(made, FATES.length * statements.length);
+  if (ROUNDS > 1) console.log(`PostgreSQL ${major}: ${made} cuts at ${statements.length} statements`);
 }
 
 for (const major of MAJORS) {
