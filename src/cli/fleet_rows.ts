@@ -3,15 +3,23 @@
  *
  * @module
  */
-import type { Clock } from "../core/clock.ts";
-import type { Keeper } from "../operator/keeper.ts";
 import { TAG } from "../api/constants.ts";
+import type { Clock } from "../core/clock.ts";
+import { pathOf } from "../operator/history/route.ts";
+import type { Keeper } from "../operator/keeper.ts";
 import type { Database } from "../providers/port.ts";
 import type { FleetRow, OrphanRow } from "../server/fleet.ts";
+import { waitsForPerson } from "../statechart/attention.ts";
+import type { Verdict } from "../statechart/decision.ts";
+import type { Knowledge } from "../statechart/knowledge.ts";
+import type { Reason } from "../statechart/vocabulary.ts";
+
+/** The part of a keeper that is shown. */
+export type ShownKeeper = Pick<Keeper, "object" | "snapshot" | "hibernating">;
 
 /** The part of an operator that the rows are made from. */
 export interface FleetSource {
-  readonly supervisor: { readonly keepers: Iterable<Pick<Keeper, "object" | "snapshot" | "hibernating">> };
+  readonly supervisor: { readonly keepers: Iterable<ShownKeeper> };
 }
 
 /** One row for each live CR. */
@@ -21,15 +29,14 @@ export function fleetRows(operator: FleetSource, clock: Clock): FleetRow[] {
   return rows;
 }
 
-function toRow(
-  { object, snapshot, hibernating }: Pick<Keeper, "object" | "snapshot" | "hibernating">,
-  clock: Clock,
-): FleetRow {
+/** The row of one CR. */
+export function toRow(keeper: ShownKeeper, clock: Clock): FleetRow {
+  const { object, snapshot, hibernating } = keeper;
   const { metadata, spec, status } = object;
-  const written = status?.conditions?.find((condition) => condition.type === "Ready");
-  const now = snapshot?.context.decision.ready;
-  // What the actor knows is newer than what was written; before its first decision says something there is only that.
-  const ready = now && now.message !== "" ? now : written;
+  const ready = verdictOf(keeper, "Ready");
+  const synced = verdictOf(keeper, "Synced");
+  const context = snapshot?.context;
+  const attention = wantsAttention(ready, synced, context?.knowledge);
   return {
     namespace: metadata.namespace,
     name: metadata.name,
@@ -37,21 +44,72 @@ function toRow(
     engine: text(spec?.engine),
     version: text(spec?.version),
     sizeGb: typeof spec?.sizeGb === "number" ? spec.sizeGb : 0,
-    state: snapshot?.context.decision.state ?? status?.state ?? "Pending",
-    detail: hibernating ? "asleep" : snapshot && stateText(snapshot.value),
+    state: context?.decision.state ?? status?.state ?? "Pending",
+    detail: hibernating ? "asleep" : snapshot && pathOf(snapshot.value),
+    className: typeof spec?.className === "string" ? spec.className : status?.className,
+    ...(attention ? { attention } : {}),
+    synced: synced && { status: synced.status, reason: synced.reason },
     ready: ready?.status ?? "Unknown",
     reason: ready?.reason ?? "Pending",
     message: ready?.message ?? "",
     endpoint: status?.endpoint,
     providerId: status?.providerId,
     createdAt: metadata.creationTimestamp,
-    nextTryAt: nextTry(
-      snapshot?.context.rest === undefined
-        ? Object.values(snapshot?.context.knowledge.failures ?? {}).map(({ until }) => until)
-        : [snapshot.context.rest.until],
-      clock,
-    ),
+    nextTryAt: nextTryAt(keeper, clock),
   };
+}
+
+/** What a condition is to say: what the actor knows is newer than what was written; until its first decision there is only that. */
+export function verdictOf(
+  { object, snapshot }: Pick<ShownKeeper, "object" | "snapshot">,
+  type: "Ready" | "Synced",
+): Verdict | undefined {
+  const now = snapshot?.context.decision[type === "Ready" ? "ready" : "synced"];
+  if (now !== undefined && now.message !== "") return now;
+  const written = object.status?.conditions?.find((condition) => condition.type === type);
+  return written === undefined
+    ? now
+    : { status: written.status, reason: written.reason as Reason, message: written.message };
+}
+
+/** Error classes of a failure that passes by itself, whatever the reason says. */
+const PASSING: ReadonlySet<string> = new Set(["retryable", "unknown", "busy", "throttled"]);
+/** Reasons that say who failed, not how. */
+const REFUSED: ReadonlySet<string> = new Set(["CreateFailed", "UpdateFailed", "DeleteFailed"]);
+
+function wantsAttention(
+  ready: Verdict | undefined,
+  synced: Verdict | undefined,
+  knowledge: Knowledge | undefined,
+): boolean {
+  return [ready, synced].some((verdict) =>
+    verdict !== undefined && verdict.status !== "True" && waitsForPerson(verdict.reason) &&
+    !(REFUSED.has(verdict.reason) && PASSING.has(knowledge?.failure?.errorClass ?? ""))
+  );
+}
+
+/** When the actor does something by itself next, as wall time. */
+export function nextTryAt({ snapshot }: Pick<ShownKeeper, "snapshot">, clock: Clock): string | undefined {
+  if (snapshot === undefined) return undefined;
+  const { rest, knowledge } = snapshot.context;
+  const untils = rest === undefined
+    ? Object.values(knowledge.failures).map(({ until }) => until)
+    : [rest.until];
+  const now = clock.monotonic();
+  const coming = untils.filter((until) => until > now);
+  return coming.length === 0 ? undefined : wallTime(Math.min(...coming), clock);
+}
+
+/** How far the wall clock may be off what was taken for it, in milliseconds: less is the rounding of clocks. */
+const ROUNDING_MS = 50;
+const OFFSETS = new WeakMap<Clock, number>();
+
+/** A monotonic time as wall time; the same time gives the same text as long as nobody sets the clock. */
+export function wallTime(monotonic: number, clock: Clock): string {
+  const offset = Math.round(clock.now() - clock.monotonic());
+  const known = OFFSETS.get(clock);
+  if (known === undefined || Math.abs(offset - known) > ROUNDING_MS) OFFSETS.set(clock, offset);
+  return new Date(Math.round(monotonic) + (OFFSETS.get(clock) ?? offset)).toISOString();
 }
 
 /** Databases whose CR is gone (S2), as the last complete list showed them. */
@@ -69,19 +127,6 @@ export function orphanRows(
     state,
     createdAt,
   }));
-}
-
-/** `{ Available: "idle" }` → `Available.idle`. */
-function stateText(value: unknown): string {
-  if (typeof value !== "object" || value === null) return String(value);
-  return Object.entries(value).map(([key, inner]) => `${key}.${stateText(inner)}`).join(", ");
-}
-
-/** The first of the tries to come, from monotonic to wall time. */
-function nextTry(untils: readonly number[], clock: Clock): string | undefined {
-  const now = clock.monotonic();
-  const coming = untils.filter((until) => until > now);
-  return coming.length === 0 ? undefined : new Date(clock.now() + Math.min(...coming) - now).toISOString();
 }
 
 /** A stored object may predate the schema: nothing of it is taken on trust. */

@@ -19,6 +19,7 @@ import { createEventRecorder, createEventsPort } from "../kube/events.ts";
 import { createLeasePort } from "../kube/lease_port.ts";
 import { Transport } from "../kube/transport.ts";
 import type { ClassesDeps } from "../operator/classes.ts";
+import { History } from "../operator/history/history.ts";
 import { createOperator, type Operator } from "../operator/operator.ts";
 import { Tenure } from "../operator/tenure.ts";
 import type { DatabaseProvider } from "../providers/port.ts";
@@ -26,7 +27,8 @@ import { type OperatorServer, serveOperator } from "../server/http.ts";
 import { startLoopMonitor } from "../server/loop.ts";
 import { createMetrics } from "../server/metrics.ts";
 import { readOperator } from "./readings.ts";
-import { fleetRows, orphanRows } from "./fleet_rows.ts";
+import { chartOnce } from "../server/api/chart_once.ts";
+import { fleetView } from "./fleet_view.ts";
 import { hostOf, listening } from "./listening.ts";
 import { healthOf, readyOf } from "./reports.ts";
 import type { ListenAddress } from "./values.ts";
@@ -62,10 +64,16 @@ export interface HostEnvironment {
   readonly onListen?: (address: OperatorServer["address"], operator: Operator) => void;
 }
 
+/** Where `deno task page` puts the page. */
+const PAGE_FOLDER = fromFileUrl("../../dist/page");
 /** How long Events may take at the end, in milliseconds. */
 const FLUSH_MS = 2_000;
 /** Deadline of a lease's renewal, in milliseconds: less than half of what the lease is held for. */
 const LEASE_DEADLINE_MS = 5_000;
+
+function fromFileUrl(path: string): string {
+  return decodeURIComponent(new URL(path, import.meta.url).pathname);
+}
 
 /** Runs until the signal aborts, then ends in order. Rejects when the address is taken or the lease was lost. */
 export async function hostOperator(options: HostOptions, environment: HostEnvironment): Promise<void> {
@@ -82,6 +90,7 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
     log,
     reportingInstance: identity,
   });
+  const history = new History(clock);
   const tenure = new Tenure({
     operator: (fence) =>
       createOperator({
@@ -102,6 +111,7 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
         callTimeoutMs: options.callTimeoutMs,
         clusterId: options.clusterId,
         fence,
+        history,
       }),
     clock,
     random,
@@ -127,8 +137,9 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
         health: () => healthOf(subject, tenure.phase),
         ready: () => readyOf(subject, tenure.phase),
         metrics,
-        fleet: () => fleetRows(operator, clock),
-        orphans: () => orphanRows(operator),
+        view: fleetView({ operator, history, clock, phase: () => tenure.phase }),
+        chart: chartOnce(),
+        pageFolder: PAGE_FOLDER,
         onError: (error) => log.log("error", "Answering an HTTP request failed", { error: messageOf(error) }),
       }));
     try {

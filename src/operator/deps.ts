@@ -13,6 +13,7 @@ import type { ReflectorOptions } from "../kube/reflector.ts";
 import type { Secrets } from "../kube/secrets_port.ts";
 import type { DatabaseProvider } from "../providers/port.ts";
 import type { ClassesDeps } from "./classes.ts";
+import type { History } from "./history/history.ts";
 import type { KeeperEnv, Transition } from "./keeper.ts";
 
 /** What the operator is made of and tuned by. Times are in milliseconds. */
@@ -50,5 +51,7 @@ export interface OperatorDeps {
   readonly hibernateAfterMs?: number;
   readonly onTransition?: (transition: Transition) => void;
   readonly inspect?: KeeperEnv["inspect"];
+  /** Keeps what each actor went through. @default nothing is kept */
+  readonly history?: History | undefined;
   readonly reflector?: Partial<ReflectorOptions>;
 }

@@ -20,6 +20,7 @@ import {
 } from "../providers/port.ts";
 import { eachPage, refuseUnreadable } from "../providers/paging.ts";
 import { RETRY_AFTER_CAP_MS } from "../statechart/step_error.ts";
+import type { CloudCall } from "./history/calls.ts";
 import { type Lane, QueueFullError, type Scheduler } from "./scheduler.ts";
 
 /** An answer with the monotonic times, in milliseconds, at which its request was sent and it came. */
@@ -50,6 +51,8 @@ export interface GatewayOptions {
   readonly mayChange?: (() => void) | undefined;
   /** Told when a call's credentials are refused. */
   readonly onUnauthorised?: (() => void) | undefined;
+  /** Told of every call that ended. */
+  readonly onCall?: ((call: CloudCall) => void) | undefined;
   /** The account is throttled and stays so: a pause brought nothing but the next. Told of the error at each. */
   readonly onThrottled?: (error: ProviderError) => void;
 }
@@ -161,7 +164,7 @@ export class ProviderGateway {
     signal: AbortSignal,
     wanted: () => void,
   ): Promise<Answer<Database>> {
-    return this.#call("create", lane, signal, wanted, (o) => this.#provider.create(request, o));
+    return this.#call("create", lane, signal, wanted, (o) => this.#provider.create(request, o), request);
   }
 
   /** Sends a change. */
@@ -172,7 +175,7 @@ export class ProviderGateway {
     signal: AbortSignal,
     wanted: () => void,
   ): Promise<Answer<Database>> {
-    return this.#call("modify", lane, signal, wanted, (o) => this.#provider.modify(id, request, o));
+    return this.#call("modify", lane, signal, wanted, (o) => this.#provider.modify(id, request, o), request);
   }
 
   /** Sends a delete, which takes a snapshot of that name first where one is given (rule 17). */
@@ -209,8 +212,9 @@ export class ProviderGateway {
     signal: AbortSignal,
     wanted: false | (() => void),
     call: (options: CallOptions) => Promise<T>,
+    request?: CreateRequest | ModifyRequest,
   ): Promise<Answer<T>> {
-    const { clock, scheduler, metrics, callTimeoutMs } = this.#o;
+    const { clock, scheduler, metrics, callTimeoutMs, onCall } = this.#o;
     const { databaseClass } = this;
     return scheduler.run(lane, signal, async () => {
       const sentAt = clock.monotonic();
@@ -227,6 +231,7 @@ export class ProviderGateway {
           { clock, ms: callTimeoutMs, action: `${verb} at ${this.name}`, signal },
           (inner) => call({ signal: inner, beforeSend }),
         );
+        onCall?.({ signal, verb, outcome, sentAt, request, answer: value });
         return { value, sentAt, answeredAt: clock.monotonic() };
       } catch (error) {
         const known = classify(error, wanted !== false);
@@ -241,6 +246,7 @@ export class ProviderGateway {
             if (scheduler.pauses > 1) this.#o.onThrottled?.(known);
           }
         } else outcome = "notSent";
+        onCall?.({ signal, verb, outcome, sentAt, request, error: known });
         throw known;
       } finally {
         if (wanted !== false) this.#mutations--;

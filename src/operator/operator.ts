@@ -24,6 +24,7 @@ import { operatorMachine, type OperatorWorld } from "./effects/mod.ts";
 import { ClassDirectory } from "./classes.ts";
 import { classedCluster } from "./classed_cluster.ts";
 import type { OperatorDeps } from "./deps.ts";
+import { recordedCluster, recordedSecrets } from "./history/calls.ts";
 import { ProviderSite, type SiteFleet, type SiteTuning } from "./site.ts";
 import { Supervisor } from "./supervisor.ts";
 
@@ -51,8 +52,8 @@ export class Operator {
 
   constructor(deps: OperatorDeps) {
     this.#deps = deps;
-    const { clock, random, log, metrics } = deps;
-    const cluster = fencedCluster(deps.cluster, deps.fence);
+    const { clock, random, log, metrics, history } = deps;
+    const cluster = fencedCluster(recordedCluster(deps.cluster, history?.book), deps.fence);
     this.#settleSince = clock.monotonic();
     const tuning: SiteTuning = {
       periodMs: deps.pollIntervalMs ?? 5 * MINUTES,
@@ -76,6 +77,7 @@ export class Operator {
         fence: () => this.#fence(),
         fleet,
         stopped: this.#stop.signal,
+        history: deps.history,
       });
     this.site = makeSite("", deps.provider);
     this.classes = new ClassDirectory({
@@ -95,7 +97,7 @@ export class Operator {
     });
     const common: Omit<EffectEnv, keyof SiteEnv> = {
       cluster: deps.classes === undefined ? cluster : classedCluster(cluster, this.classes),
-      secrets: fencedSecrets(deps.secrets, deps.fence),
+      secrets: fencedSecrets(recordedSecrets(deps.secrets, history?.book), deps.fence),
       entropy: deps.entropy ?? systemEntropy,
       crd: new CrdWord(cluster, clock),
       recorder: deps.recorder,
@@ -104,6 +106,7 @@ export class Operator {
       metrics,
       clusterId: () => this.clusterId,
       requestRelist: () => this.reflector.relist(),
+      history,
       classOf: (object) => this.classes.view(object)?.name ?? "",
     };
     const envs = new WeakMap<ProviderSite, EffectEnv>();
@@ -129,7 +132,8 @@ export class Operator {
       settled: (uid) => {
         for (const site of this.sites()) site.absences.settled(uid);
       },
-      inspect: deps.inspect,
+      inspect: inspectors(history?.inspect, deps.inspect),
+      onlooker: history,
       ...(deps.onTransition === undefined ? {} : { onTransition: deps.onTransition }),
       ...(deps.hibernateAfterMs === undefined ? {} : { hibernateAfterMs: deps.hibernateAfterMs }),
     });
@@ -333,6 +337,18 @@ export class Operator {
 function mayBind({ spec, status }: ExternalDatabase): boolean {
   return status?.binding !== undefined ||
     (spec as typeof spec | undefined)?.connectionSecretRef !== undefined;
+}
+
+/** One inspector for both. */
+function inspectors(
+  first: OperatorDeps["inspect"],
+  second: OperatorDeps["inspect"],
+): OperatorDeps["inspect"] {
+  if (first === undefined || second === undefined) return first ?? second;
+  return (inspection) => {
+    first(inspection);
+    second(inspection);
+  };
 }
 
 /** What a second reflector can share of the first one's options. */

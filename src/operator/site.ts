@@ -17,6 +17,7 @@ import type { View } from "../statechart/view.ts";
 import { AbsenceLedger } from "./absences.ts";
 import { AccountWatch } from "./account.ts";
 import { ProviderGateway } from "./gateway.ts";
+import type { History } from "./history/history.ts";
 import { Observer, type Round } from "./observer.ts";
 import { OrphanWatch } from "./orphans.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -64,6 +65,8 @@ export interface SiteOptions extends SiteTuning {
   /** Throws when nothing may be sent now (rule 21). */
   readonly fence: () => void;
   readonly fleet: SiteFleet;
+  /** Keeps the calls of effects. @default nothing is kept */
+  readonly history?: Pick<History, "cloudCall"> | undefined;
   /** Ends what the site has under way when the operator stops. */
   readonly stopped: AbortSignal;
 }
@@ -110,6 +113,7 @@ export class ProviderSite {
       callTimeoutMs,
       fence: options.fence,
       mayChange: () => this.#mayChange(),
+      onCall: options.history && ((call) => options.history?.cloudCall(options.name, call)),
       // A class says so in its own status.
       onUnauthorised: options.name === "" ? undefined : () => this.account.requestRefresh(),
       // The list, whose failures are told else, waits behind all that is more urgent and may not be sent for long (L4).

@@ -33,6 +33,8 @@ export interface SupervisorOptions
   /** An absence was confirmed by a person, or the resource is gone: no site counts it any more (rule 12). */
   readonly settled: (uid: string) => void;
   readonly onTransition?: (transition: Transition) => void;
+  /** Told of every resource that the cluster brought news of, and of those that went. */
+  readonly onlooker?: { touch(uid: string): void; retire(uid: string): void } | undefined;
   /** Idle time after which an actor sleeps, in milliseconds. @default 600_000 */
   readonly hibernateAfterMs?: number;
 }
@@ -95,6 +97,11 @@ export class Supervisor {
   /** The keepers of all live CRs. */
   get keepers(): IterableIterator<Keeper> {
     return this.#keepers.values();
+  }
+
+  /** The keeper of the CR of this UID. */
+  keeper(uid: string): Keeper | undefined {
+    return this.#keepers.get(uid);
   }
 
   /** How many CRs have a keeper. */
@@ -281,7 +288,11 @@ export class Supervisor {
     if (absenceConfirmed(object)) this.#o.settled(uid);
     const known = this.#keepers.get(uid);
     if (lost !== undefined) this.#released.delete(uid); // a restored cluster has it again
-    if (known !== undefined) return known.upsert(object, lost);
+    if (known !== undefined) {
+      known.upsert(object, lost);
+      this.#o.onlooker?.touch(uid);
+      return;
+    }
     const keeper = new Keeper(this.#env, object, this.#former.delete(uid) || lost !== undefined);
     this.#keepers.set(uid, keeper);
     keeper.start();
@@ -303,6 +314,7 @@ export class Supervisor {
     const { uid } = keeper.object.metadata;
     this.#keepers.delete(uid);
     this.#former.add(uid);
+    this.#o.onlooker?.retire(uid);
   }
 
   #final(keeper: Keeper, snapshot: DatabaseSnapshot): void {

@@ -60,6 +60,12 @@ export interface FleetQuery {
   readonly namespace?: string | undefined;
   readonly state?: string | undefined;
   readonly ready?: string | undefined;
+  /** Of the condition that says most: {@linkcode saysMost}. */
+  readonly reason?: string | undefined;
+  /** `spec.className`; `""` selects those without. */
+  readonly className?: string | undefined;
+  /** Text that namespace, name, endpoint, provider id or message must hold, whatever its case. */
+  readonly q?: string | undefined;
   /** Rows to skip. */
   readonly offset: number;
   readonly limit: number;
@@ -84,20 +90,41 @@ export function parseFleetQuery(parameters: URLSearchParams): FleetQuery {
     namespace: text("namespace"),
     state: text("state"),
     ready: text("ready"),
+    reason: text("reason"),
+    className: parameters.has("class") ? (parameters.get("class") ?? "").slice(0, 253) : undefined,
+    q: text("q"),
     offset: number("offset", 0, 999_999_999),
     limit: Math.max(1, number("limit", DEFAULT_LIMIT, MAX_LIMIT)),
   };
 }
 
 /** The rows that `query` selects, by namespace and name. */
-export function selectFleet(rows: readonly FleetRow[], query: FleetQuery): FleetPage {
-  const matching = rows.filter((row) =>
-    (query.namespace === undefined || row.namespace === query.namespace) &&
-    (query.state === undefined || row.state === query.state) &&
-    (query.ready === undefined || row.ready === query.ready)
-  );
+export function selectFleet(rows: Iterable<FleetRow>, query: FleetQuery): FleetPage {
+  const words = query.q?.toLowerCase();
+  const matching: FleetRow[] = [];
+  for (const row of rows) {
+    if (
+      (query.namespace === undefined || row.namespace === query.namespace) &&
+      (query.state === undefined || row.state === query.state) &&
+      (query.ready === undefined || row.ready === query.ready) &&
+      (query.reason === undefined || saysMost(row) === query.reason) &&
+      (query.className === undefined || (row.className ?? "") === query.className) &&
+      (words === undefined || holds(row, words))
+    ) matching.push(row);
+  }
   matching.sort((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name));
   return { items: matching.slice(query.offset, query.offset + query.limit), total: matching.length, query };
+}
+
+/** The reason that says most of a row: that of `Ready`, or of `Synced` where `Ready` is True. */
+export function saysMost({ ready, reason, synced }: FleetRow): string {
+  return ready === "True" && synced !== undefined && synced.status !== "True" ? synced.reason : reason;
+}
+
+function holds({ namespace, name, endpoint, providerId, message }: FleetRow, words: string): boolean {
+  return [`${namespace}/${name}`, endpoint, providerId, message].some((text) =>
+    text?.toLowerCase().includes(words)
+  );
 }
 
 function compare(a: string, b: string): number {

@@ -1,5 +1,5 @@
 /**
- * The operator's own HTTP server: health, metrics and a read-only view of the fleet.
+ * The operator's own HTTP server: health, metrics, the page, and a read-only view of the fleet.
  *
  * Promises: it answers GET and HEAD alone, changes nothing, holds no secret, escapes all it shows, and ends within
  * {@linkcode CLOSE_LIMIT_MS}. Assumes that whoever can reach the address may see the fleet; so on a loopback address
@@ -8,9 +8,12 @@
  * @module
  */
 import type { Clock } from "../core/clock.ts";
-import { escapeUnsafe } from "../core/text.ts";
 import type { ListenAddress } from "../cli/values.ts";
-import type { FleetRow, OrphanRow } from "./fleet.ts";
+import { Api } from "./api/handler.ts";
+import type { ChartAnswer } from "./api/types.ts";
+import type { FleetView } from "./api/view.ts";
+import { Assets } from "./assets.ts";
+import { textBody } from "./body.ts";
 import { parseFleetQuery, selectFleet } from "./fleet.ts";
 import { PAGE_CSP, renderPage } from "./page.ts";
 
@@ -37,9 +40,11 @@ export interface ServeOperatorOptions {
   readonly health: () => HealthReport;
   readonly ready: () => ReadyReport;
   readonly metrics: { render(): Promise<string>; readonly contentType: string };
-  readonly fleet: () => readonly FleetRow[];
-  /** Databases whose CR is gone. @default none */
-  readonly orphans?: () => readonly OrphanRow[];
+  readonly view: FleetView;
+  /** The statechart as it is drawn. @default there is no such path */
+  readonly chart?: (() => Promise<ChartAnswer>) | undefined;
+  /** Folder of the built page; where nothing was built there the plain table stands in for it. @default none */
+  readonly pageFolder?: string | undefined;
   /** Told of requests that failed inside. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -61,6 +66,8 @@ const SAFE_HEADERS = {
 /** Listens on `options.listen`. Throws when the address cannot be had. */
 export function serveOperator(options: ServeOperatorOptions): OperatorServer {
   const { listen, clock, onError } = options;
+  const api = new Api(options);
+  const assets = options.pageFolder === undefined ? undefined : new Assets(options.pageFolder);
   const abort = new AbortController();
   const server = Deno.serve({
     hostname: listen.hostname,
@@ -71,11 +78,12 @@ export function serveOperator(options: ServeOperatorOptions): OperatorServer {
       onError?.(error);
       return answer(500, "text/plain; charset=utf-8", "Internal error\n");
     },
-  }, (request) => handle(request, options));
+  }, (request) => handle(request, { ...options, api, assets }));
   const { hostname, port } = server.addr as Deno.NetAddr;
   return {
     address: { hostname, port },
     async close() {
+      api.close();
       const timer = clock.setTimeout(() => abort.abort(), CLOSE_LIMIT_MS);
       await server.shutdown();
       clock.clearTimeout(timer);
@@ -84,8 +92,13 @@ export function serveOperator(options: ServeOperatorOptions): OperatorServer {
   };
 }
 
+interface Served extends ServeOperatorOptions {
+  readonly api: Api;
+  readonly assets: Assets | undefined;
+}
+
 /** Answers one request. */
-async function handle(request: Request, options: ServeOperatorOptions): Promise<Response> {
+async function handle(request: Request, options: Served): Promise<Response> {
   const url = new URL(request.url);
   if (request.method !== "GET" && request.method !== "HEAD") {
     return answer(405, "text/plain; charset=utf-8", "Only GET and HEAD\n", { allow: "GET, HEAD" });
@@ -104,33 +117,30 @@ async function handle(request: Request, options: ServeOperatorOptions): Promise<
     }
     case "/metrics":
       return answer(200, options.metrics.contentType, await options.metrics.render());
-    case "/api/databases": {
-      const { items, total, query } = selectFleet(options.fleet(), parseFleetQuery(url.searchParams));
-      const body = escapeUnsafe(JSON.stringify({ total, offset: query.offset, limit: query.limit, items }));
-      return answer(200, "application/json; charset=utf-8", `${body}\n`);
-    }
-    case "/api/orphans": {
-      const body = escapeUnsafe(JSON.stringify({ items: options.orphans?.() ?? [] }));
-      return answer(200, "application/json; charset=utf-8", `${body}\n`);
-    }
-    case "/":
-      return page(url, options);
-    default:
-      return answer(404, "text/plain; charset=utf-8", "Not found\n");
+    case "/plain":
+      return plain(request, url, options);
   }
+  const found = url.pathname.startsWith("/api/")
+    ? await options.api.answer(request, url)
+    : await options.assets?.answer(request, url);
+  if (found !== undefined) return safe(found);
+  if (url.pathname === "/") return plain(request, url, options);
+  return answer(404, "text/plain; charset=utf-8", "Not found\n");
 }
 
-function page(url: URL, options: ServeOperatorOptions): Response {
-  const rows = options.fleet();
+/** The table without script. */
+function plain(request: Request, url: URL, { view, clock }: ServeOperatorOptions): Response {
+  const rows = [...view.rows()];
   const states = new Map<string, number>();
   for (const row of rows) states.set(row.state, (states.get(row.state) ?? 0) + 1);
   const html = renderPage({
     page: selectFleet(rows, parseFleetQuery(url.searchParams)),
     states,
-    orphans: options.orphans?.() ?? [],
-    now: options.clock.now(),
+    orphans: view.orphans(),
+    now: clock.now(),
   });
-  return answer(200, "text/html; charset=utf-8", html, { "content-security-policy": PAGE_CSP });
+  const { body, headers } = textBody(request, html);
+  return answer(200, "text/html; charset=utf-8", body, { ...headers, "content-security-policy": PAGE_CSP });
 }
 
 function report(good: boolean, reasons: readonly string[]): Response {
@@ -138,7 +148,20 @@ function report(good: boolean, reasons: readonly string[]): Response {
   return answer(good ? 200 : 503, "text/plain; charset=utf-8", `${lines.join("\n")}\n`);
 }
 
-function answer(status: number, type: string, body: string, headers: Record<string, string> = {}): Response {
+/** Adds the headers that every answer has, where it has none of its own. */
+function safe(response: Response): Response {
+  for (const [name, value] of Object.entries(SAFE_HEADERS)) {
+    if (!response.headers.has(name)) response.headers.set(name, value);
+  }
+  return response;
+}
+
+function answer(
+  status: number,
+  type: string,
+  body: BodyInit,
+  headers: Record<string, string> = {},
+): Response {
   return new Response(body, { status, headers: { ...SAFE_HEADERS, "content-type": type, ...headers } });
 }
 

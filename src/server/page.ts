@@ -204,9 +204,11 @@ function pageLinks({ items, total, query }: FleetPage): string {
 function link(query: FleetQuery, change: Partial<FleetQuery>): string {
   const parameters = new URLSearchParams();
   for (const [key, value] of Object.entries({ ...query, ...change })) {
-    if (value !== undefined && value !== 0) parameters.set(key, String(value));
+    if (value !== undefined && value !== 0) {
+      parameters.set(key === "className" ? "class" : key, String(value));
+    }
   }
-  return escapeHtml(`/?${parameters}`);
+  return escapeHtml(`/plain?${parameters}`);
 }
 
 function iso(ms: number): string {

@@ -20,6 +20,7 @@ import { SimulatedCloud } from "../../src/providers/simulated/cloud.ts";
 import { createSimulatedProvider } from "../../src/providers/simulated/provider.ts";
 import { serveOperator } from "../../src/server/http.ts";
 import { createLogger } from "../../src/server/logger.ts";
+import { viewOf } from "../support/fleet_view.ts";
 import { loopbackConfig } from "../kube/support.ts";
 
 /** Everything that runs. */
@@ -147,7 +148,7 @@ export function startFuzzRig(api: FuzzApi, engines: Engines): FuzzRig {
     health: () => ({ healthy: true, reasons: [] }),
     ready: () => ({ ready: true, reasons: [] }),
     metrics: { render: () => Promise.resolve(""), contentType: "text/plain" },
-    fleet: () => fleetRows(operator, clock),
+    view: viewOf(() => fleetRows(operator, clock)),
   });
   const url = `http://127.0.0.1:${server.address.port}`;
   const abort = new AbortController();

@@ -4,6 +4,7 @@ import type { FleetRow } from "../../src/server/fleet.ts";
 import type { HealthReport, OperatorServer, ReadyReport } from "../../src/server/http.ts";
 import { serveOperator } from "../../src/server/http.ts";
 import { createMetrics } from "../../src/server/metrics.ts";
+import { viewOf } from "../support/fleet_view.ts";
 import { spell } from "../../src/server/page.ts";
 
 const NOW = Date.UTC(2026, 10, 29, 12, 0, 0);
@@ -50,7 +51,7 @@ async function withServer(work: (world: World) => Promise<void>): Promise<void> 
     health: () => state.health,
     ready: () => state.ready,
     metrics: createMetrics(),
-    fleet: () => state.rows,
+    view: viewOf(() => state.rows),
     onError: (error) => errors.push(error),
   });
   try {
@@ -220,7 +221,7 @@ Deno.test("an address in use is an error at once", async () => {
         health: () => ({ healthy: true, reasons: [] }),
         ready: () => ({ ready: true, reasons: [] }),
         metrics: createMetrics(),
-        fleet: () => [],
+        view: viewOf(() => []),
       }).close();
     } catch (error) {
       message = error instanceof Error ? error.name : String(error);

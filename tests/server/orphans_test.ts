@@ -3,6 +3,7 @@ import { orphanRows } from "../../src/cli/fleet_rows.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { OrphanRow } from "../../src/server/fleet.ts";
 import { serveOperator } from "../../src/server/http.ts";
+import { viewOf } from "../support/fleet_view.ts";
 import { createMetrics } from "../../src/server/metrics.ts";
 
 async function withOrphans(
@@ -15,8 +16,7 @@ async function withOrphans(
     health: () => ({ healthy: true, reasons: [] }),
     ready: () => ({ ready: true, reasons: [] }),
     metrics: createMetrics(),
-    fleet: () => [],
-    orphans: () => orphans,
+    view: viewOf(() => [], () => orphans),
     onError: () => {},
   });
   try {

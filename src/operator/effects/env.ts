@@ -20,6 +20,7 @@ import { StepError } from "../../statechart/step_error.ts";
 import type { View } from "../../statechart/view.ts";
 import type { CrdWord } from "../crd_word.ts";
 import { type Answer, NotSentError, type ProviderGateway } from "../gateway.ts";
+import type { History } from "../history/history.ts";
 import type { Lane } from "../scheduler.ts";
 
 /** The part of {@linkcode EffectEnv} that belongs to the account that a resource's database is at. */
@@ -54,6 +55,8 @@ export interface EffectEnv extends SiteEnv {
   readonly clusterId: () => string;
   /** Asks for a list of the cluster: what was read says that it went back in time. */
   readonly requestRelist: () => void;
+  /** Told of each effect that begins, so that its calls are known as its own; absent: no history is kept. */
+  readonly history?: Pick<History, "begin"> | undefined;
   /** The class that is to be pinned with a resource's finalizer; "" is the account of the flags. */
   readonly classOf: (object: ExternalDatabase) => string;
 }

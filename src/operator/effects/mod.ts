@@ -71,6 +71,7 @@ async function measured(
   signal: AbortSignal,
 ): Promise<Learned> {
   const begun = env.clock.monotonic();
+  env.history?.begin(input.knowledge.object.metadata.uid, signal);
   try {
     const learned = await EFFECT_FUNCTIONS[effect](env, input, signal);
     env.metrics.reconcile("success", (env.clock.monotonic() - begun) / 1_000, effect);

@@ -12,7 +12,7 @@
  * | `GET /api/databases/{namespace}/{name}/history` | {@linkcode HistoryAnswer} |
  * | `GET /api/chart` | {@linkcode ChartAnswer} |
  * | `GET /api/orphans` | `{ items: OrphanRow[] }` |
- * | `GET /api/stream?database={namespace}/{name}` | server-sent events, {@linkcode StreamEvents}; `database` is optional |
+ * | `GET /api/stream?database={namespace}/{name}&cursor=` | server-sent events, {@linkcode StreamEvents}; both are optional; `cursor`, a snapshot's, stands for `Last-Event-ID` where that is absent |
  *
  * @module
  */
@@ -28,7 +28,7 @@ export interface FleetAnswer {
 
 /** The whole fleet at one moment. */
 export interface FleetSnapshot {
-  /** Where to resume the stream: the `id` of the last server-sent event that is in here. */
+  /** Where to begin the stream: the `id` of the last server-sent event that is in here; what comes after it is newer. */
   readonly cursor: string;
   readonly at: string;
   readonly rows: readonly FleetRow[];
@@ -144,6 +144,8 @@ export interface HistoryAnswer {
   readonly uid: string;
   /** Entries that were dropped because the ring is full. */
   readonly dropped: number;
+  /** When the resource went from the cluster; its history is kept for a while. */
+  readonly goneAt?: string | undefined;
   readonly entries: readonly HistoryEntry[];
 }
 
@@ -170,8 +172,13 @@ export interface HistoryEntry {
   readonly synced: string;
   /** Calls that the state which was left had made; they ended with this step. */
   readonly calls: readonly CallRecord[];
-  /** Steps like this one that followed at once and were folded into it. @default 0 */
+  /**
+   * Steps like this one that followed and were folded into it; times are those of the first. Where two steps take turns,
+   * such as a wait and a try that fails, both count. @default 0
+   */
   readonly repeated?: number | undefined;
+  /** When the last of them was made. */
+  readonly lastAt?: string | undefined;
 }
 
 /** One call to the cloud or to the Kubernetes API. */
@@ -293,8 +300,12 @@ export interface ChartArrow {
 
 /**
  * The server-sent events by name, with their data. Every event has an `id`; a client that comes back with
- * `Last-Event-ID` gets what it missed, or `reset` where that is no longer held: it then asks for the fleet anew.
- * What changed is gathered for at least {@linkcode STREAM_INTERVAL_MS} and told once, in its newest form.
+ * `Last-Event-ID` (or, at first, with a snapshot's cursor) gets what it missed, or `reset` where that is no longer held,
+ * or where it named none: it then asks for the fleet anew, and may go on with the same stream, for what that tells from
+ * there on is in the snapshot or newer.
+ * What changed is gathered for at least {@linkcode STREAM_INTERVAL_MS} and told once, in its newest form. A client
+ * that does not read is cut off; one for which there is no room is answered 503 with `Retry-After`. An idle stream tells
+ * a comment every 15 seconds.
  */
 export interface StreamEvents {
   /** Rows that are new or changed, and UIDs of resources that went. */

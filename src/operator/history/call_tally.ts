@@ -1,0 +1,55 @@
+/**
+ * The calls to one account in the last minute, by verb and by error class.
+ *
+ * @module
+ */
+import type { Clock } from "../../core/clock.ts";
+import { Edge, SLOT_MS } from "./route.ts";
+
+/** Counts calls; there are a handful of verbs and of error classes. */
+export class CallTally {
+  readonly #clock: Clock;
+  readonly #verbs = new Map<string, Edge>();
+  readonly #failures = new Map<string, Edge>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Counts a call that ended. */
+  count(verb: string, outcome: string): void {
+    const slot = this.#slot();
+    counter(this.#verbs, verb).count(slot);
+    if (outcome !== "ok" && outcome !== "absent") counter(this.#failures, outcome).count(slot);
+  }
+
+  /** Calls in the last minute by verb. */
+  calls(): Record<string, number> {
+    return this.#sums(this.#verbs);
+  }
+
+  /** Calls in the last minute that failed, by error class; an absence is an answer. */
+  failures(): Record<string, number> {
+    return this.#sums(this.#failures);
+  }
+
+  #sums(counters: ReadonlyMap<string, Edge>): Record<string, number> {
+    const slot = this.#slot();
+    const sums: Record<string, number> = {};
+    for (const [name, edge] of counters) {
+      const sum = edge.lastMinute(slot);
+      if (sum > 0) sums[name] = sum;
+    }
+    return sums;
+  }
+
+  #slot(): number {
+    return Math.floor(this.#clock.monotonic() / SLOT_MS);
+  }
+}
+
+function counter(counters: Map<string, Edge>, name: string): Edge {
+  let edge = counters.get(name);
+  if (edge === undefined) counters.set(name, edge = new Edge("", name));
+  return edge;
+}

@@ -1,0 +1,357 @@
+/**
+ * What every actor went through: a bounded ring of steps per resource, made from what XState tells an inspector and from
+ * the calls of the effects.
+ *
+ * Promised: facts alone are kept, and words are made on request; a step costs no text. At most {@linkcode MAX_STEPS} steps
+ * for each resource, fewer where there are so many that all together would be more than {@linkcode MAX_TOTAL}; a step
+ * that repeats the one before, or a pair that repeats the pair before, is counted and not kept. It is kept by UID, so
+ * that an actor's restart and sleep are entries in it, and ends with the resource; the last {@linkcode MAX_GONE}
+ * resources that went are kept. No secret is in it.
+ *
+ * @module
+ */
+import type { AnyActorRef, InspectionEvent } from "xstate";
+import type { ExternalDatabase } from "../../api/schema.ts";
+import type { Clock } from "../../core/clock.ts";
+import { messageOf } from "../../core/text.ts";
+import type { DatabaseContext } from "../../statechart/context.ts";
+import type { ExternalState } from "../../statechart/knowledge.ts";
+import { type Call, CallBook, type CloudCall } from "./calls.ts";
+import { type Before, type Cause, causeOf, sameCause } from "./cause.ts";
+import { CallTally } from "./call_tally.ts";
+import { type Edge, pathOf, type Route, Routes, SLOT_MS } from "./route.ts";
+
+/** Steps that are kept for one resource. */
+export const MAX_STEPS = 64;
+/** Steps that are kept at least, however many resources there are. */
+export const MIN_STEPS = 8;
+/** Steps that are kept for all resources together, as long as none is left with fewer than {@linkcode MIN_STEPS}. */
+export const MAX_TOTAL = 640_000;
+/** Resources that are kept after they went. */
+export const MAX_GONE = 100;
+
+/** One step as it is kept. Times are wall times in milliseconds. */
+export interface Step {
+  readonly n: number;
+  readonly at: number;
+  /** XState's or the statechart's own type of the event. */
+  readonly event: string;
+  readonly cause: Cause;
+  readonly route: Route;
+  readonly durationMs: number;
+  readonly generation: number;
+  readonly ready: string;
+  readonly synced: string;
+  readonly calls: readonly Call[] | undefined;
+  repeated: number;
+  lastAt: number;
+}
+
+/** What is kept of one resource. */
+export interface ActorLog {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly steps: readonly Step[];
+  /** Steps that were let go. */
+  readonly dropped: number;
+  /** The configuration, as a dotted path. */
+  readonly at: string;
+  readonly asleep: boolean;
+  /** When the resource went, wall milliseconds. */
+  readonly goneAt?: number | undefined;
+}
+
+/** Told of every resource whose actor made a step, and of those that went. */
+export interface HistoryListener {
+  changed(uid: string): void;
+  gone(uid: string): void;
+}
+
+interface Open {
+  readonly event: { readonly type: string; readonly output?: unknown; readonly error?: unknown };
+  readonly calls: readonly Call[] | undefined;
+  readonly from: string;
+  route: Route;
+  /** The state was left, if only for itself. */
+  left: boolean;
+}
+
+interface Draft extends ActorLog {
+  steps: Step[];
+  dropped: number;
+  at: string;
+  asleep: boolean;
+  goneAt: number | undefined;
+  count: number;
+  /** When `at` was entered, monotonic milliseconds. */
+  since: number;
+  before: Before & { object: ExternalDatabase | undefined; database: ExternalState | undefined };
+  /** Of the effect that runs. */
+  running: readonly Call[] | undefined;
+  open: Open | undefined;
+}
+
+interface Seen {
+  readonly value: unknown;
+  readonly status: string;
+  readonly error?: unknown;
+  readonly context?: Partial<DatabaseContext>;
+}
+
+/** The recorder; one for an operator. */
+export class History {
+  readonly book: CallBook;
+  readonly #clock: Clock;
+  readonly #logs = new Map<string, Draft>();
+  readonly #gone = new Map<string, Draft>();
+  readonly #routes = new Routes();
+  readonly #tallies = new Map<string, CallTally>();
+  readonly #listeners = new Set<HistoryListener>();
+  #limit = MAX_STEPS;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.book = new CallBook(clock);
+  }
+
+  /** What is kept of a resource, by UID; also of one that went. */
+  of(uid: string): ActorLog | undefined {
+    return this.#logs.get(uid) ?? this.#gone.get(uid);
+  }
+
+  /** The resource of this name that went last. */
+  lastGone(namespace: string, name: string): ActorLog | undefined {
+    let found: ActorLog | undefined;
+    for (const log of this.#gone.values()) if (log.name === name && log.namespace === namespace) found = log;
+    return found;
+  }
+
+  /** Every transition that any actor made since the start. */
+  edges(): Iterable<Edge> {
+    return this.#routes.edges();
+  }
+
+  /** The time in slots, for {@linkcode Edge.lastMinute}. */
+  get slot(): number {
+    return Math.floor(this.#clock.monotonic() / SLOT_MS);
+  }
+
+  /** Actors in each configuration. */
+  configurations(): Record<string, number> {
+    const counts: Record<string, number> = {};
+    for (const { at } of this.#logs.values()) counts[at] = (counts[at] ?? 0) + 1;
+    return counts;
+  }
+
+  /** The calls of one site in the last minute. */
+  tally(site: string): CallTally {
+    let tally = this.#tallies.get(site);
+    if (tally === undefined) this.#tallies.set(site, tally = new CallTally(this.#clock));
+    return tally;
+  }
+
+  /** Tells `listener` from now on; returns what ends that. */
+  listen(listener: HistoryListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Something of a resource changed beside its actor. */
+  touch(uid: string): void {
+    for (const listener of this.#listeners) listener.changed(uid);
+  }
+
+  /** An effect of a resource begins. */
+  begin(uid: string, signal: AbortSignal): void {
+    const log = this.#logs.get(uid);
+    const calls = this.book.begin(signal);
+    if (log !== undefined) log.running = calls;
+  }
+
+  /** A call to a site's account ended. */
+  cloudCall(site: string, call: CloudCall): void {
+    this.tally(site).count(call.verb, call.outcome);
+    this.book.cloud(call);
+  }
+
+  /** The resource is gone, or nothing runs for it any more. */
+  retire(uid: string): void {
+    const log = this.#logs.get(uid);
+    if (log === undefined) return;
+    this.#logs.delete(uid);
+    log.goneAt = this.#clock.now();
+    log.before = { object: undefined, database: undefined };
+    this.#gone.set(uid, log);
+    if (this.#gone.size > MAX_GONE) {
+      for (const oldest of this.#gone.keys()) {
+        this.#gone.delete(oldest);
+        break;
+      }
+    }
+    this.#limited();
+    for (const listener of this.#listeners) listener.gone(uid);
+  }
+
+  /** An inspector of actors: all that is kept of their steps comes by it. */
+  readonly inspect = (inspection: InspectionEvent): void => {
+    const { type } = inspection;
+    if (type !== "@xstate.microstep" && type !== "@xstate.snapshot") return;
+    if ((inspection.actorRef as AnyActorRef).sessionId !== inspection.rootId) return; // an effect's own
+    const snapshot = inspection.snapshot as unknown as Seen;
+    const object = snapshot.context?.knowledge?.object;
+    if (object === undefined) return; // it failed before it knew anything
+    const log = this.#logs.get(object.metadata.uid) ?? this.#begun(object);
+    if (type === "@xstate.microstep") {
+      this.#microstep(log, inspection.event, snapshot, inspection._transitions);
+    } else this.#stepped(log, inspection.event, snapshot);
+  };
+
+  #begun({ metadata }: ExternalDatabase): Draft {
+    const { uid, namespace, name } = metadata;
+    const back = this.#gone.get(uid);
+    this.#gone.delete(uid);
+    const log: Draft = back ?? {
+      uid,
+      namespace,
+      name,
+      steps: [],
+      dropped: 0,
+      at: "",
+      asleep: false,
+      goneAt: undefined,
+      count: 0,
+      since: this.#clock.monotonic(),
+      before: { object: undefined, database: undefined },
+      running: undefined,
+      open: undefined,
+    };
+    log.goneAt = undefined;
+    this.#logs.set(uid, log);
+    this.#limited();
+    return log;
+  }
+
+  #limited(): void {
+    const fair = Math.floor(MAX_TOTAL / Math.max(1, this.#logs.size));
+    this.#limit = Math.max(MIN_STEPS, Math.min(MAX_STEPS, fair));
+  }
+
+  #microstep(
+    log: Draft,
+    event: Open["event"],
+    { value }: Seen,
+    transitions: readonly { readonly target?: unknown }[],
+  ): void {
+    // One that was left open is of an actor that failed in its first step.
+    const open = log.open = log.open?.event === event ? log.open : this.#opened(log, event);
+    const path = pathOf(value);
+    const moves = transitions.some((t) => t.target !== undefined);
+    if (!moves && path === open.route.to) return;
+    open.left = true;
+    open.route = this.#routes.step(open.route, path, this.slot);
+  }
+
+  #opened(log: Draft, event: Open["event"]): Open {
+    const starts = event.type === "xstate.init";
+    const from = starts ? "" : log.at;
+    const begun = this.#routes.from(from);
+    return {
+      event,
+      calls: starts ? undefined : log.running,
+      from,
+      // What is told first of a new actor is where the first decision led.
+      route: starts ? this.#routes.step(begun, INITIAL, this.slot) : begun,
+      left: starts,
+    };
+  }
+
+  /** The steps from one rest, or effect, to the next are over. */
+  #stepped(log: Draft, event: Open["event"], { value, status, error, context }: Seen): void {
+    const open = log.open ?? this.#opened(log, event);
+    log.open = undefined;
+    const knowledge = context?.knowledge;
+    const object = knowledge?.object;
+    if (object === undefined) return;
+    const now = this.#clock.monotonic();
+    const known = log.before.object;
+    const echo = open.event.type === "object.changed" &&
+      known?.metadata.resourceVersion === object.metadata.resourceVersion;
+    const cause: Cause = status === "error"
+      ? { kind: "crash", message: messageOf(error).slice(0, 400) }
+      : causeOf(open.event, open.from, log.before, knowledge ?? {});
+    const observation = knowledge?.observation;
+    log.before = {
+      object,
+      database: observation?.kind === "present" ? observation.database : log.before.database,
+    };
+    log.at = pathOf(value);
+    log.asleep = cause.kind === "sleep";
+    const moved = open.route.to !== open.from;
+    const calls = open.left ? open.calls : undefined;
+    // An effect that was begun meanwhile has calls of its own.
+    if (open.left && log.running === open.calls) log.running = undefined;
+    const idle = !moved && status !== "error" && calls === undefined &&
+      (echo || cause.kind === "world" || cause.kind === "other");
+    if (!idle) {
+      this.#push(log, {
+        n: ++log.count,
+        at: this.#clock.now(),
+        event: open.event.type,
+        cause,
+        route: open.route,
+        durationMs: Math.round(now - log.since),
+        generation: object.metadata.generation,
+        ready: context?.decision?.ready.reason ?? "",
+        synced: context?.decision?.synced.reason ?? "",
+        calls: calls === undefined || calls.length === 0 ? undefined : calls,
+        repeated: 0,
+        lastAt: 0,
+      });
+    }
+    if (moved) log.since = now;
+    for (const listener of this.#listeners) listener.changed(log.uid);
+  }
+
+  #push(log: Draft, step: Step): void {
+    const { steps } = log;
+    const n = steps.length;
+    if (n >= 1 && same(steps[n - 1]!, step)) {
+      repeat(steps[n - 1]!, step);
+      return;
+    }
+    if (n >= 3 && same(steps[n - 2]!, step) && same(steps[n - 3]!, steps[n - 1]!)) {
+      repeat(steps[n - 3]!, steps.pop()!);
+      repeat(steps[n - 2]!, step);
+      return;
+    }
+    steps.push(step);
+    while (steps.length > this.#limit) {
+      steps.shift();
+      log.dropped++;
+    }
+  }
+}
+
+/** The statechart's first state, in which every actor makes its first decision. */
+const INITIAL = "Pending.deciding";
+
+function repeat(kept: Step, step: Step): void {
+  kept.repeated += 1 + step.repeated;
+  kept.lastAt = step.lastAt || step.at;
+}
+
+/** Whether one step stands for both: the same way, for the same cause, with the same calls. */
+function same(a: Step, b: Step): boolean {
+  return a.route === b.route && a.event === b.event && a.generation === b.generation && a.ready === b.ready &&
+    a.synced === b.synced && sameCause(a.cause, b.cause) && sameCalls(a.calls, b.calls);
+}
+
+function sameCalls(a: readonly Call[] | undefined, b: readonly Call[] | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  if (a.length !== b.length) return false;
+  return a.every((call, i) => {
+    const other = b[i]!;
+    return call.to === other.to && call.verb === other.verb && call.outcome === other.outcome;
+  });
+}
