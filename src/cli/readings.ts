@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Condition } from "../api/schema.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Keeper } from "../operator/keeper.ts";
 import type { Operator } from "../operator/operator.ts";
@@ -63,7 +64,10 @@ function* readActors(keepers: Iterable<Keeper>, now: number): Iterable<ActorRead
     const condition = (type: "Ready" | "Synced") => {
       const known = decision?.[type === "Ready" ? "ready" : "synced"];
       // Before its first decision says something there is only what was written.
-      return known && known.message !== "" ? known : status?.conditions?.find((c) => c.type === type);
+      if (known && known.message !== "") return known;
+      // What is stored may be anything, and is what its actor crashed on (F4).
+      const written: unknown = status?.conditions;
+      return Array.isArray(written) ? (written as Condition[]).find((c) => c?.type === type) : undefined;
     };
     const state = decision?.state ?? status?.state ?? "Pending";
     const reason = sayingMost(condition("Ready"), condition("Synced"))?.reason ?? "Pending";

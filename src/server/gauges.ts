@@ -39,7 +39,8 @@ export function createReader(
   return (readings) => {
     leading.set({ name: controller }, readings.leading ? 1 : 0);
     synced.set(readings.synced ? 1 : 0);
-    if (readings.kubernetesAt === undefined) contact.reset();
+    // Not `reset`, which would leave a contact in 1970.
+    if (readings.kubernetesAt === undefined) contact.remove();
     else contact.set(finite(readings.kubernetesAt / 1_000));
     streams.set(finite(readings.streamClients ?? 0));
     fleet(readings.actors);

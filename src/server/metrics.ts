@@ -178,11 +178,19 @@ export function createMetrics(options: MetricsOptions = {}): PrometheusMetrics {
   panics.inc({ controller }, 0);
 
   let read: (() => Readings) | undefined;
+  /** Classes whose series begin with 0: else the first Ready would be no increase. */
+  const zeroed = new Set<string>();
   return {
     instruments: make,
     contentType: registry.contentType,
     render: () => {
-      if (read) refresh(read());
+      const readings = read?.();
+      for (const { databaseClass } of readings?.accounts ?? []) {
+        const label = capped("database_class", accountLabel(databaseClass));
+        if (!zeroed.has(label)) readyTime.zero({ database_class: label });
+        zeroed.add(label);
+      }
+      if (readings) refresh(readings);
       return registry.metrics();
     },
     attach: (source) => void (read = source),
@@ -224,10 +232,9 @@ export function createMetrics(options: MetricsOptions = {}): PrometheusMetrics {
       retries.inc({ effect: capped("effect", effect), class: capped("class", errorClass) }),
     released: (cause) => released.inc({ cause }),
     ready(databaseClass, age) {
-      readyTime.observe(
-        { database_class: capped("database_class", accountLabel(databaseClass)) },
-        finite(age),
-      );
+      const label = capped("database_class", accountLabel(databaseClass));
+      zeroed.add(label);
+      readyTime.observe({ database_class: label }, finite(age));
     },
     drift: (what, reason) => (what === "found" ? found : repaired).inc({ reason: capped("reason", reason) }),
     crash: () => panics.inc({ controller }),

@@ -124,7 +124,7 @@ Deno.test("what has a value at any time is read when the metrics are, and goes w
     "externaldatabase_kubernetes_contact_timestamp_seconds 1700000001",
     "externaldatabase_stream_clients 6",
   ]);
-  now = { ...readings, leading: false, actors: [], accounts: [] };
+  now = { ...readings, leading: false, actors: [], accounts: [], kubernetesAt: undefined };
   const text = await metrics.render();
   includes(text, [
     'leader_election_master_status{name="externaldatabase"} 0',
@@ -132,6 +132,7 @@ Deno.test("what has a value at any time is read when the metrics are, and goes w
     'workqueue_depth{name="externaldatabase"} 0',
   ]);
   assert(!/^externaldatabase_(actors|attention|orphans|cloud_throttled)\{/m.test(text), text);
+  assert(!/^externaldatabase_kubernetes_contact/m.test(text), text);
 });
 
 Deno.test("no data can make series without end or break the numbers", async () => {

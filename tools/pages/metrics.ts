@@ -4,6 +4,7 @@
  * @module
  */
 import { createMetrics, type MetricDescription } from "../../src/server/metrics.ts";
+import { alertsTable } from "./alerts.ts";
 import { withSection } from "./sections.ts";
 
 /** All metrics that an operator serves, by name. */
@@ -25,5 +26,5 @@ export function metricsTable(): string {
 /** docs/observability.md with its table as it ought to be. */
 export async function observabilityPage(): Promise<string> {
   const document = await Deno.readTextFile(new URL("../../docs/observability.md", import.meta.url));
-  return withSection(document, "metrics", metricsTable());
+  return withSection(withSection(document, "metrics", metricsTable()), "alerts", await alertsTable());
 }

@@ -3,7 +3,9 @@
  *
  * @module
  */
+import { prometheusRule } from "./alerts.ts";
 import { crdsPage } from "./crds.ts";
+import { dashboard } from "./dashboard.ts";
 import { flagsPage } from "./flags.ts";
 import { observabilityPage } from "./metrics.ts";
 import { reasonsPage } from "./reasons.ts";
@@ -23,5 +25,7 @@ export const PAGES: readonly GeneratedPage[] = [
   { path: "docs/reasons.md", make: reasonsPage },
   { path: "docs/observability.md", make: observabilityPage },
   { path: "docs/reference/crds.md", make: crdsPage },
+  { path: "deploy/monitoring/prometheus-rule.yaml", make: prometheusRule },
+  { path: "deploy/monitoring/dashboard.json", make: dashboard },
   { path: "docs/reference/flags.md", make: flagsPage },
 ];
