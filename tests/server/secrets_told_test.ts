@@ -144,6 +144,14 @@ for (const format of ["json", "text"] as const) {
       ], ["--allow-env", "--allow-read", "--allow-net=127.0.0.1"]);
       const started = await child.line((line) => line.includes("The operator has started"));
       const url = /http:\/\/127\.0\.0\.1:\d+/.exec(started)![0];
+      const shown: Record<string, string> = {};
+      const all = await paths();
+      const look = async (when = "") => {
+        await Promise.all(all.map(async (path) => shown[`${path}${when}`] = await read(`${url}${path}`)));
+        for (const plural of ["externaldatabases", "externaldatabaseclasses"]) {
+          shown[`${plural}${when}`] = JSON.stringify((await ask("GET", `${GROUP}/${plural}`)).body);
+        }
+      };
       const annotate = (name: string, value: string) =>
         ask("PATCH", `${GROUP}/namespaces/default/externaldatabases/${name}`, {
           metadata: { annotations: { "db.my.domain/rotate-password": value } },
@@ -172,6 +180,7 @@ for (const format of ["json", "text"] as const) {
           await eventually("the refusal", () => cloud.told.count > before, PATIENCE_MS, 50);
           await eventually("it is told", async () => !await ready(name), PATIENCE_MS, 50);
           secrets.set(`${name} refused ${status}`, await passwordOf(name));
+          await look(`${name} refused ${status}`);
           cloud.told.status = 0;
           await ask("PATCH", `${GROUP}/namespaces/default/externaldatabases/${name}`, {
             metadata: { annotations: { "db.my.domain/reconcile": `${status}` } },
@@ -179,16 +188,13 @@ for (const format of ["json", "text"] as const) {
           await eventually("it is well again", () => ready(name), PATIENCE_MS, 50);
         }
       }
-      const shown: Record<string, string> = {};
-      for (const path of await paths()) shown[path] = await read(`${url}${path}`);
+      await look();
       for (const path of ["/", "/api/databases"]) {
         assert(shown[path]?.includes("orders"), `${path}: ${shown[path]}`);
       }
       for (const path of ["/metrics", "/healthz", "/readyz", "/api/orphans"]) {
         assert(shown[path]?.startsWith("200"), `${path}: ${shown[path]}`);
       }
-      shown["resources"] = JSON.stringify((await ask("GET", `${GROUP}/externaldatabases`)).body);
-      shown["classes"] = JSON.stringify((await ask("GET", `${GROUP}/externaldatabaseclasses`)).body);
       shown["Events"] = JSON.stringify((await ask("GET", "/apis/events.k8s.io/v1/events")).body);
       shown["Leases"] = JSON.stringify((await ask("GET", "/apis/coordination.k8s.io/v1/leases")).body);
       for (const name of ["orders", "carts"]) {
