@@ -83,16 +83,18 @@ async function makePlan(options: PlanOptions, environment: PlanEnvironment): Pro
         awsEndpointUrl: start.awsEndpointUrl,
         awsParametersFile: start.awsParametersFile,
         awsCredentialsFile: start.awsCredentialsFile,
+        localFolder: start.localFolder,
         timeoutMs: start.callTimeoutMs,
         caller: "plan",
+        look: true,
       }),
       provide: (request) => {
-        if (request.provider === "local") throw new Error("only the operator's own process can look at it");
         return createClassProvider(request, {
           clock,
           random,
           timeoutMs: start.callTimeoutMs,
           caller: "plan",
+          look: true,
         });
       },
       classes: transport && createClasses(transport),

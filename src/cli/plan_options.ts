@@ -19,7 +19,7 @@ export interface PlanOptions {
 
 /** The flags of `start` that say which cloud and which cluster. */
 const SHARED: ReadonlySet<string> = new Set([
-  ...["provider", "cloud-url", "cloud-token-file", "postgres-url-file"],
+  ...["provider", "cloud-url", "cloud-token-file", "postgres-url-file", "local-folder"],
   ...["aws-region", "aws-endpoint-url", "aws-parameters-file", "aws-credentials-file"],
   ...["kubeconfig", "context", "namespace", "cluster-id", "poll-interval"],
   ...["concurrency", "rate", "call-timeout"],
@@ -52,9 +52,6 @@ export const PLAN_FLAGS: readonly Flag[] = [
 
 /** The options of `plan`. Throws an Error that names the flag when flags do not go together. */
 export function toPlanOptions(values: FlagValues): PlanOptions {
-  if (values["provider"] === "local") {
-    throw new Error("--provider local lives in the operator's own process, and only that can look at it");
-  }
   const files = [...new Set((values["file"] ?? []) as string[])];
   return {
     start: toStartOptions(values, false),

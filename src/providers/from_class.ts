@@ -38,6 +38,8 @@ export interface ClassProviderOptions {
   readonly fetch?: Fetch | undefined;
   /** Who calls, for the cloud's log. */
   readonly caller?: string | undefined;
+  /** For `local`: looks at the folder beside the process that works with it; every change is refused. @default false */
+  readonly look?: boolean | undefined;
   /** For `local`. @default none */
   readonly log?: Logger | undefined;
 }
@@ -108,6 +110,10 @@ export function createClassProvider(request: ClassRequest, options: ClassProvide
     case "local": {
       const { folder } = check(PARAMETERS.local, request);
       return createLazyProvider("local", async () => {
+        if (options.look === true) {
+          const { createLocalLook } = await import("./local/look.ts");
+          return createLocalLook({ clock, folder, timeoutMs });
+        }
         const { openLocalProvider } = await import("./local/provider.ts");
         return await openLocalProvider({ clock, random, folder, log: options.log, timeoutMs }).catch(
           (cause: unknown) => {

@@ -41,6 +41,8 @@ export interface ProviderOptions {
   readonly awsCredentialsFile?: string | undefined;
   /** `--local-folder`, for `local`. */
   readonly localFolder?: string | undefined;
+  /** For `local`: looks at the folder beside the process that works with it; every change is refused. @default false */
+  readonly look?: boolean | undefined;
   /** For `local`. @default none */
   readonly log?: Logger | undefined;
   /** Longest wait for an answer, in milliseconds. @default 30_000 */
@@ -100,6 +102,10 @@ export function createProvider(name: string, options: ProviderOptions): Database
       const { localFolder: folder, log } = options;
       if (folder === undefined) throw new Error("Choosing the provider: local needs --local-folder");
       return createLazyProvider("local", async () => {
+        if (options.look === true) {
+          const { createLocalLook } = await import("./local/look.ts");
+          return createLocalLook({ clock, folder, timeoutMs });
+        }
         const { openLocalProvider } = await import("./local/provider.ts");
         return await openLocalProvider({ clock, random, folder, log, timeoutMs }).catch((cause: unknown) => {
           const why = cause instanceof Error ? cause.message : String(cause);

@@ -263,7 +263,7 @@ Deno.test("Each class's own account is looked at, its defaults and bounds hold, 
         allowed: { sizeGb: { max: 30 } },
       });
       await make("broken", { parameters: { uri: server.url } });
-      await make("here", { provider: "local", parameters: { folder: "/tmp/x" } });
+      await make("here", { provider: "local", parameters: { folder: `${stage.directory}/local` } });
       await stage.put("a", { spec: { className: "gold" } });
       await stage.put("b", { spec: { className: "gold", sizeGb: 40 } });
       await stage.put("c", { spec: { className: "none" } });
@@ -286,7 +286,7 @@ Deno.test("Each class's own account is looked at, its defaults and bounds hold, 
         ["b", "gold", "NotAllowed"],
         ["c", "none", "ClassMissing"],
         ["d", "broken", "ClassMissing"],
-        ["e", "here", "ClassMissing"],
+        ["e", "here", "secret"],
         ["f", null, "create"],
         ["g", "gold", "retain"],
       ]);

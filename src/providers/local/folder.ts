@@ -53,13 +53,9 @@ export class LocalFolder {
         await Deno.mkdir(`${real}/${name}`, { recursive: true });
         await Deno.chmod(`${real}/${name}`, mode);
       }
-      const known = await readIfThere(`${real}/account`);
+      const known = await accountOf(real);
       if (known === undefined) await replaceFile(`${real}/account`, `${MARK} ${account}\n`);
-      const identity = (known ?? `${MARK} ${account}`).trim().split(" ");
-      if (identity[0] !== MARK || identity[1] === undefined) {
-        throw new Error(`"${real}/account" is not of this version`);
-      }
-      return new LocalFolder(real, lock, identity[1]);
+      return new LocalFolder(real, lock, known ?? account);
     } catch (error) {
       lock.close();
       throw error;
@@ -79,23 +75,11 @@ export class LocalFolder {
 
   /** All records, in no order. Rejects when one cannot be read: its database would look as if it were gone (S6). */
   async records(): Promise<LocalRecord[]> {
-    const records: LocalRecord[] = [];
-    for (const name of await namesIn(`${this.path}/records`)) {
-      const path = `${this.path}/records/${name}`;
-      if (name.endsWith(BESIDE)) {
-        await Deno.remove(path); // of a process that was killed; nobody was told of it
-        continue;
-      }
-      try {
-        records.push(parseRecord(await Deno.readTextFile(path)));
-      } catch (cause) {
-        throw new Error(
-          `Reading the record "${path}" failed: ${cause instanceof Error ? cause.message : cause}`,
-          { cause },
-        );
-      }
+    const folder = `${this.path}/records`;
+    for (const name of await namesIn(folder)) {
+      if (name.endsWith(BESIDE)) await Deno.remove(`${folder}/${name}`); // of a process that was killed; nobody was told of it
     }
-    return records;
+    return await recordsIn(folder);
   }
 
   /** Ids of the server folders that are there. */
@@ -136,6 +120,42 @@ export class LocalFolder {
   #recordFile(id: string): string {
     return `${this.path}/records/${id}.json`;
   }
+}
+
+/** What a folder holds, read without taking it: nothing is made, changed or waited for. Rejects as opening it does. */
+export async function lookAtFolder(
+  path: string,
+): Promise<{ readonly account: string | undefined; readonly records: readonly LocalRecord[] }> {
+  const account = await accountOf(path);
+  return { account, records: account === undefined ? [] : await recordsIn(`${path}/records`) };
+}
+
+/** The identity of a folder that has one. Rejects where it is of another version. */
+async function accountOf(path: string): Promise<string | undefined> {
+  const text = await readIfThere(`${path}/account`);
+  if (text === undefined) return undefined;
+  const [mark, account] = text.trim().split(" ");
+  if (mark !== MARK || account === undefined) throw new Error(`"${path}/account" is not of this version`);
+  return account;
+}
+
+async function recordsIn(folder: string): Promise<LocalRecord[]> {
+  const records: LocalRecord[] = [];
+  for (const name of await namesIn(folder)) {
+    if (name.endsWith(BESIDE)) continue; // one that is being written
+    const path = `${folder}/${name}`;
+    const text = await readIfThere(path);
+    if (text === undefined) continue; // deleted since its name was read
+    try {
+      records.push(parseRecord(text));
+    } catch (cause) {
+      throw new Error(
+        `Reading the record "${path}" failed: ${cause instanceof Error ? cause.message : cause}`,
+        { cause },
+      );
+    }
+  }
+  return records;
 }
 
 const OURS = ["lock", "account", "records", "servers", "gone", "postgresql"];

@@ -16,6 +16,7 @@ import type { LocalFolder } from "./folder.ts";
 import type { LocalRecord } from "./record.ts";
 import { LocalServer, type RunningServer } from "./server.ts";
 import { changePassword, setUp } from "./sql.ts";
+import { databaseOf } from "./view.ts";
 
 /** Waits between tries of a step, and between restarts of a server that goes on ending, in milliseconds. */
 const RETRY = { baseMs: 500, capMs: 30_000 };
@@ -78,16 +79,7 @@ export class Instance {
 
   /** The database as the port shows it. */
   get database(): Database {
-    const { id, name, engine, version, sizeGb, tags, createdAt, port, phase, database, username } =
-      this.#record;
-    const served = phase === "ready" || phase === "deleting";
-    return {
-      ...{ id, name, engine, version, sizeGb, tags, createdAt },
-      ...this.#state(),
-      ...(served && port !== undefined ? { endpoint: `127.0.0.1:${port}` } : {}),
-      access: { type: "postgresql", database, username },
-      deletionProtection: this.#record.protected,
-    };
+    return databaseOf(this.#record, this.#state());
   }
 
   #state(): Pick<Database, "state" | "providerState" | "unknownState"> {

@@ -28,8 +28,10 @@ import { LocalFolder } from "./folder.ts";
 import { Instance } from "./instance.ts";
 import { databaseNameFor, type LocalRecord, requestDigest } from "./record.ts";
 import { changed, checked, deleted, fail, idOf } from "./requests.ts";
+import { localInfo } from "./info.ts";
 import { LocalServer } from "./server.ts";
 import { Turns } from "./turns.ts";
+import { pageOf } from "./view.ts";
 
 /** What {@linkcode openLocalProvider} takes. */
 export interface LocalProviderOptions {
@@ -218,28 +220,14 @@ export async function openLocalProvider(options: LocalProviderOptions): Promise<
   return {
     name: "local",
     async info(call) {
-      return await perform("info", call, () => ({
-        account: `local/${folder.account}`,
-        clientTokens: true,
-        readLagSeconds: 0,
-        effectBoundSeconds: Math.ceil(timeoutMs / 1_000),
-        passwords: "always" as const,
-        deletionProtection: true,
-      }));
+      return await perform("info", call, () => localInfo(folder.account, timeoutMs));
     },
     async get(id, call) {
       return await perform("get", call, () => instanceOf("get", id).database);
     },
     async list(call) {
       return await perform("list", call, () => {
-        const { tags, pageToken = "", limit = 100 } = call;
-        const wanted = Object.entries(tags);
-        const found = [...instances.values()].map(({ database }) => database)
-          .filter((d) => d.id > pageToken && wanted.every(([key, value]) => d.tags[key] === value))
-          .toSorted((a, b) => a.id < b.id ? -1 : 1);
-        const items = found.slice(0, Math.min(100, Math.max(1, Math.trunc(limit))));
-        const last = items.at(-1);
-        return { items, ...(items.length < found.length && last ? { nextPageToken: last.id } : {}) };
+        return pageOf([...instances.values()].map(({ database }) => database), call);
       });
     },
     async create(request, call) {
