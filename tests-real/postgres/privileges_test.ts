@@ -3,7 +3,18 @@ import { assert, assertEquals } from "@std/assert";
 import pg from "pg";
 import { ProviderError } from "../../src/providers/port.ts";
 import type { PostgresMajor } from "../support/postgres.ts";
-import { CALL, leftovers, listAll, OPERATOR, providerOn, requestFor, serverOf, sql } from "./support.ts";
+import { eventually } from "../../tests/support/eventually.ts";
+import {
+  CALL,
+  leftovers,
+  listAll,
+  newServer,
+  OPERATOR,
+  providerOn,
+  requestFor,
+  serverOf,
+  sql,
+} from "./support.ts";
 
 async function failure(promise: Promise<unknown>): Promise<ProviderError> {
   const error = await promise.then(() => undefined, (error: unknown) => error);
@@ -56,6 +67,42 @@ for (const major of [14, 15, 16, 17, 18] as const satisfies readonly PostgresMaj
       assertEquals(await leftovers(server), []);
     } finally {
       await provider.close();
+    }
+  });
+}
+
+for (const major of [14, 18] as const) {
+  Deno.test(`PostgreSQL ${major}: a vacuum of the server's own in a database does not keep it from being deleted`, async () => {
+    const server = await newServer(major);
+    const provider = providerOn(server.urlOf(OPERATOR));
+    try {
+      const { id } = await provider.create(requestFor(server, { password: "tenant-password" }), CALL);
+      const name = id.split("/")[1]!;
+      const tenant = { user: name, password: "tenant-password", database: name };
+      // As slow as it gets, and begun at once.
+      for (const setting of ["naptime = '1s'", "vacuum_cost_delay = 100", "vacuum_cost_limit = 1"]) {
+        await sql(server, `ALTER SYSTEM SET autovacuum_${setting}`);
+      }
+      await sql(server, "SELECT pg_reload_conf()");
+      await sql(
+        server,
+        "CREATE TABLE t AS SELECT repeat('x', 1000) AS x FROM generate_series(1, 20000)",
+        tenant,
+      );
+      await sql(server, "DELETE FROM t", tenant);
+      const session = await openSession(server.urlOf(tenant));
+      await eventually("the vacuum", async () =>
+        (await sql(
+          server,
+          `SELECT 1 FROM pg_stat_activity WHERE datname = '${name}' AND backend_type = 'autovacuum worker'`,
+        )).length > 0, 60_000);
+      await provider.delete(id, CALL);
+      await session.ended;
+      await session.close();
+      assertEquals(await leftovers(server), []);
+    } finally {
+      await provider.close();
+      await server.stop();
     }
   });
 }

@@ -79,6 +79,17 @@ export function dropDatabase(name: string): string {
   return `DROP DATABASE IF EXISTS ${identifier(name)} WITH (FORCE)`;
 }
 
+/** Ends the sessions of a database that we may end; PostgreSQL ends them as soon as they can be. */
+export function endSessions(name: string): string {
+  return `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ${literal(name)}
+    AND pid <> pg_backend_pid() AND usesysid IS NOT NULL AND pg_has_role(usesysid, 'USAGE')`;
+}
+
+/** Drops a database without sessions; waits some seconds for those that are ending. */
+export function dropUnusedDatabase(name: string): string {
+  return `DROP DATABASE IF EXISTS ${identifier(name)}`;
+}
+
 /** The owner role, with the privileges that it was given elsewhere on this server. */
 export function dropRole(name: string): string {
   return `DROP OWNED BY ${identifier(name)}; DROP ROLE ${identifier(name)}`;
