@@ -66,4 +66,10 @@ Deno.test("the chart is made once, with what states and effects mean", async () 
     new Set(["rest", "effect", "choice"]),
   );
   assert(answer.states[3]?.steps.some((step) => step.title === "modify" && step.mutating));
+  for (const { path, description, steps } of answer.states) {
+    for (const each of [{ path, description }, ...steps]) assert(each.description !== "", each.path);
+  }
+  for (const { from, to, guards } of answer.moves) {
+    assert(guards.length > 0 && guards.every((guard) => guard.meaning !== ""), `${from} → ${to}`);
+  }
 });

@@ -18,9 +18,15 @@ export function chartOnce(): () => Promise<ChartAnswer> {
 }
 
 async function make(): Promise<ChartAnswer> {
-  const [{ chartAnswer }, { databaseMachine }] = await Promise.all([
-    import("./chart.ts"),
-    import("../../statechart/machine.ts"),
-  ]);
-  return await chartAnswer(databaseMachine, { state: () => "", guard: () => "", trigger: () => "" });
+  const [{ chartAnswer }, { databaseMachine }, { guardMeaning, stateMeaning, triggerMeaning }] = await Promise
+    .all([
+      import("./chart.ts"),
+      import("../../statechart/machine.ts"),
+      import("../../statechart/meanings.ts"),
+    ]);
+  return await chartAnswer(databaseMachine, {
+    state: stateMeaning,
+    guard: guardMeaning,
+    trigger: triggerMeaning,
+  });
 }

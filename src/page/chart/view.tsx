@@ -1,0 +1,250 @@
+/** The statechart with the whole fleet in it. @module */
+import { useMemo, useState } from "preact/hooks";
+import type { JSX } from "preact";
+import type { ChartAnswer, ChartArrow, ChartGuard, ChartMove, ChartTop } from "../../server/api/types.ts";
+import { familyClass } from "../families.ts";
+import { formatFilter } from "../fleet/query.ts";
+import { Link } from "../link.tsx";
+import { chart, summary } from "../live/model.ts";
+import { count, plural } from "../text/time.ts";
+import { type Flows, topFlows } from "./flow.ts";
+import { Inside } from "./inside.tsx";
+import { Statechart } from "./statechart.tsx";
+
+/** The view at `/chart`. */
+export function ChartView(): JSX.Element {
+  const { value } = chart;
+  if (value.state === "here") return <Drawn chart={value.value} />;
+  return (
+    <section class="empty" aria-busy={value.state === "loading"}>
+      <h1 tabIndex={-1}>Statechart</h1>
+      <p class="soft">
+        {value.state === "loading" ? "The chart is being drawn …" : `No chart: ${value.why}`}
+      </p>
+    </section>
+  );
+}
+
+/** Fleet filter of a state's path. */
+export function fleetPath(path: string): string {
+  return `/${
+    formatFilter(path.includes(".") ? { state: path.split(".")[0], detail: path } : { state: path })
+  }`;
+}
+
+function Drawn({ chart }: { readonly chart: ChartAnswer }): JSX.Element {
+  const known = summary.value;
+  const [near, setNear] = useState<string | undefined>(undefined);
+  const [open, setOpen] = useState<string | undefined>(undefined);
+  const flows = useMemo(() => topFlows(known?.flow ?? []), [known?.flow]);
+  const counts = (path: string) =>
+    (path.includes(".") ? known?.configurations[path] : known?.states[path]) ?? 0;
+  const opened = chart.states.find((state) => state.path === open);
+  return (
+    <>
+      <div class="lead">
+        <h1 tabIndex={-1}>Statechart</h1>
+        <p class="soft">
+          Every database runs this machine. {known ? plural(known.total, "database") : ""}{" "}
+          stand where the numbers say; numbers on the ways count the last minute.
+        </p>
+      </div>
+      <Statechart
+        chart={chart}
+        counts={known && counts}
+        flows={flows}
+        hrefOf={fleetPath}
+        near={near}
+        onNear={setNear}
+      />
+      <Legend />
+      <Near chart={chart} near={near} counts={counts} flows={flows} />
+      <section class="insides" aria-labelledby="inside-heading">
+        <h2 id="inside-heading">Look inside</h2>
+        <div class="tabs" role="group" aria-label="Top-level states">
+          {chart.states.filter((state) => state.inside).map((state) => (
+            <button
+              key={state.path}
+              type="button"
+              class={`tab ${familyClass(state.path)}`}
+              aria-pressed={open === state.path}
+              onClick={() => setOpen(open === state.path ? undefined : state.path)}
+            >
+              <i class="dot" aria-hidden="true" />
+              {state.path}
+            </button>
+          ))}
+        </div>
+        {opened && <Opened key={opened.path} state={opened} counts={counts} />}
+      </section>
+      <Ways chart={chart} flows={flows} onNear={setNear} />
+    </>
+  );
+}
+
+/** What the signs mean. */
+export function Legend(): JSX.Element {
+  return (
+    <ul class="legend soft" aria-label="Signs">
+      <li>
+        <svg viewBox="0 0 14 14" aria-hidden="true">
+          <circle class="mark" cx="7" cy="7" r="2.5" />
+        </svg>rests
+      </li>
+      <li>
+        <svg viewBox="0 0 14 14" aria-hidden="true">
+          <path class="mark" d="M4 3l6.5 4L4 11z" />
+        </svg>runs an effect
+      </li>
+      <li>
+        <svg viewBox="0 0 14 14" aria-hidden="true">
+          <path class="mark" d="M7 3l4 4-4 4-4-4z" />
+        </svg>decides, at once
+      </li>
+    </ul>
+  );
+}
+
+/** What the pointer or the focus is on, in words. It keeps its room while there is nothing. */
+function Near({ chart, near, counts, flows }: {
+  readonly chart: ChartAnswer;
+  readonly near: string | undefined;
+  readonly counts: (path: string) => number;
+  readonly flows: Flows;
+}): JSX.Element {
+  const state = chart.states.find((each) => each.path === near);
+  const move = chart.moves.find((each) => `${each.from} ${each.to}` === near);
+  return (
+    <aside class="near-words" aria-live="off">
+      {state
+        ? (
+          <p>
+            <b class={familyClass(state.path)}>{state.path}</b> {state.description}{" "}
+            <span class="soft">{plural(counts(state.path), "database")}</span>
+          </p>
+        )
+        : move
+        ? <MoveWords move={move} flows={flows} />
+        : <p class="soft">Point at a state or a way to read what it means; a click shows those databases.</p>}
+    </aside>
+  );
+}
+
+function MoveWords({ move, flows }: { readonly move: ChartMove; readonly flows: Flows }): JSX.Element {
+  const flow = flows.get(`${move.from} ${move.to}`);
+  return (
+    <p>
+      <b class={familyClass(move.from)}>{move.from}</b> → <b class={familyClass(move.to)}>{move.to}</b>{" "}
+      {move.guards.map(guardText).join("; ")}{" "}
+      <span class="soft">
+        {count(flow?.lastMinute ?? 0)} in the last minute, {count(flow?.total ?? 0)} since the start
+      </span>
+    </p>
+  );
+}
+
+function guardText(guard: ChartGuard): string {
+  const cause = guard.event === "always" ? "" : `${guard.event} `;
+  const brackets = guard.guard === "" ? "" : `[${guard.guard}] `;
+  const actions = guard.actions.length === 0 ? "" : `/ ${guard.actions.join(", ")} `;
+  return `${cause}${brackets}${actions}${guard.meaning}`.trim();
+}
+
+function Opened({ state, counts }: {
+  readonly state: ChartTop;
+  readonly counts: (path: string) => number;
+}): JSX.Element {
+  const [arrow, setArrow] = useState<ChartArrow | undefined>(undefined);
+  return (
+    <div class={`opened ${familyClass(state.path)}`}>
+      <p>{state.description}</p>
+      {state.inside && (
+        <Inside path={state.path} drawing={state.inside} counts={counts} near={arrow} onNear={setArrow} />
+      )}
+      <ul class="steps">
+        {state.steps.map((step) => (
+          <li key={step.path}>
+            <Link href={fleetPath(step.path)}>{step.title}</Link>
+            {counts(step.path) > 0 && <span class="number">{count(counts(step.path))}</span>}
+            {step.mutating && <span class="flag">changes the cloud</span>}
+            <p class="soft">{step.description}</p>
+          </li>
+        ))}
+      </ul>
+      <details>
+        <summary>Transitions inside, with guards</summary>
+        <div class="scroll" role="region" aria-label={`Transitions inside ${state.path}`} tabIndex={0}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">From</th>
+                <th scope="col">To</th>
+                <th scope="col">When</th>
+              </tr>
+            </thead>
+            <tbody>
+              {(state.inside?.arrows ?? []).filter((each) => each.guards.length > 0).map((each, index) => (
+                <tr key={index} class={arrow === each ? "near" : ""}>
+                  <td>{names(each.from)}</td>
+                  <td>{names(each.to)}</td>
+                  <td>
+                    {each.guards.map((guard, at) => <p key={at}>{guardText(guard)}</p>)}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </details>
+    </div>
+  );
+}
+
+function names(paths: string): string {
+  return paths.split(" ").map((path) => path.split(".").at(-1)).join(", ");
+}
+
+/** The ways as a table: the same for who does not point. */
+function Ways({ chart, flows, onNear }: {
+  readonly chart: ChartAnswer;
+  readonly flows: Flows;
+  readonly onNear: (what: string | undefined) => void;
+}): JSX.Element {
+  return (
+    <details class="ways-table">
+      <summary>All ways between the states</summary>
+      <div class="scroll" role="region" aria-label="Ways between the states" tabIndex={0}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">From</th>
+              <th scope="col">To</th>
+              <th scope="col">When</th>
+              <th scope="col">Last minute</th>
+              <th scope="col">Since the start</th>
+            </tr>
+          </thead>
+          <tbody>
+            {chart.moves.map((move) => {
+              const key = `${move.from} ${move.to}`;
+              const flow = flows.get(key);
+              return (
+                <tr
+                  key={key}
+                  onPointerEnter={() => onNear(key)}
+                  onPointerLeave={() => onNear(undefined)}
+                >
+                  <td>{move.from}</td>
+                  <td>{move.to}</td>
+                  <td>{move.guards.map(guardText).join("; ")}</td>
+                  <td class="figure">{count(flow?.lastMinute ?? 0)}</td>
+                  <td class="figure">{count(flow?.total ?? 0)}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}

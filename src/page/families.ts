@@ -1,0 +1,8 @@
+/** The colour of a top-level state, as a class. @module */
+const NAMES = ["Pending", "Creating", "Available", "Drifted", "Deleting", "Finalized"];
+
+/** `f2` for `Available` and its inside; further states begin again. */
+export function familyClass(path: string): string {
+  const index = NAMES.indexOf(path.split(".")[0] ?? "");
+  return `f${index < 0 ? 5 : index}`;
+}

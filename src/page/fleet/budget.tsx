@@ -1,0 +1,123 @@
+/** What each cloud account is asked, and what waits to be asked, by lane. @module */
+import type { JSX } from "preact";
+import type { AccountSummary } from "../../server/api/types.ts";
+import { now } from "../live/model.ts";
+import { shown } from "../text/safe.ts";
+import { coarse, count, plural, relative } from "../text/time.ts";
+
+const LANES: readonly (readonly [string, string])[] = [
+  ["urgent", "urgent"],
+  ["create", "create"],
+  ["followUp", "follow-up"],
+  ["poll", "poll"],
+];
+/** Accounts shown before the rest is folded. */
+const OPEN = 3;
+
+/** The panel. */
+export function Budget({ accounts }: { readonly accounts: readonly AccountSummary[] }): JSX.Element {
+  // What is held up comes first.
+  const sorted = [...accounts].sort((a, b) => strain(b) - strain(a));
+  return (
+    <section class="panel budget" aria-labelledby="budget-heading">
+      <h2 id="budget-heading">Cloud budget</h2>
+      {sorted.length === 0 && <p class="soft">No account is in use.</p>}
+      {sorted.slice(0, OPEN).map((each) => <Account key={each.class} account={each} />)}
+      {sorted.length > OPEN && (
+        <details>
+          <summary>{plural(sorted.length - OPEN, "more account")}</summary>
+          {sorted.slice(OPEN).map((each) => <Account key={each.class} account={each} />)}
+        </details>
+      )}
+    </section>
+  );
+}
+
+function Account({ account }: { readonly account: AccountSummary }): JSX.Element {
+  const { provider, identity, queue, running, concurrency, ratePerSecond, pausedUntil, lastListAt } = account;
+  const paused = pausedUntil !== undefined && Date.parse(pausedUntil) > now.value;
+  const calls = total(account.callsLastMinute);
+  const failures = Object.entries(account.failuresLastMinute).filter(([, value]) => value > 0);
+  const waiting = total(queue);
+  const most = Math.max(1, ...Object.values(queue));
+  const limit = ratePerSecond > 0 ? `of ${count(ratePerSecond * 60)} allowed` : "no limit set";
+  return (
+    <article class={paused ? "account paused" : "account"}>
+      <h3>
+        {shown(account.class) || "Default account"}
+        <span class="soft">{shown(provider)}{identity ? ` · ${shown(identity)}` : ""}</span>
+      </h3>
+      {paused && (
+        <p class="throttled">
+          Throttled; the next call is sent in {coarse(Date.parse(pausedUntil) - now.value)}
+        </p>
+      )}
+      <dl class="figures">
+        <div>
+          <dt>Calls a minute</dt>
+          <dd>
+            <b>{count(calls)}</b> <span class="soft">{limit}</span>
+          </dd>
+        </div>
+        <div>
+          <dt>In flight</dt>
+          <dd>
+            <b>{count(running)}</b> <span class="soft">of {count(concurrency)}</span>
+          </dd>
+        </div>
+        <div>
+          <dt>Waiting</dt>
+          <dd>
+            <b>{count(waiting)}</b>
+          </dd>
+        </div>
+        <div>
+          <dt>Last whole list</dt>
+          <dd>{relative(lastListAt, now.value)}</dd>
+        </div>
+      </dl>
+      {waiting > 0 && (
+        <dl class="lanes" aria-label="Calls that wait, by lane">
+          {lanesOf(queue).map(([lane, name]) => (
+            <div key={lane}>
+              <dt>{name}</dt>
+              <dd>
+                <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+                  <rect class="track" width="100" height="6" rx="3" />
+                  <rect class={`fill ${lane}`} width={(queue[lane] ?? 0) / most * 100} height="6" rx="3" />
+                </svg>
+                <span>{count(queue[lane] ?? 0)}</span>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {calls > 0 && (
+        <p class="soft verbs">
+          {Object.entries(account.callsLastMinute).filter(([, value]) => value > 0).map(([verb, value]) =>
+            `${verb} ${count(value)}`
+          ).join(" · ")}
+        </p>
+      )}
+      {failures.length > 0 && (
+        <p class="failures">
+          Failed: {failures.map(([kind, value]) => `${shown(kind)} ${count(value)}`).join(" · ")}
+        </p>
+      )}
+    </article>
+  );
+}
+
+function lanesOf(queue: AccountSummary["queue"]): readonly (readonly [string, string])[] {
+  const others = Object.keys(queue).filter((lane) => !LANES.some(([known]) => known === lane));
+  return [...LANES, ...others.map((lane) => [lane, lane] as const)];
+}
+
+function strain(account: AccountSummary): number {
+  return (account.pausedUntil === undefined ? 0 : 1e9) + total(account.failuresLastMinute) * 1e3 +
+    total(account.queue);
+}
+
+function total(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, value) => sum + value, 0);
+}

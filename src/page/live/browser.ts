@@ -1,0 +1,107 @@
+/**
+ * The browser's side of the model: address, history, clock and the feed's ports.
+ *
+ * @module
+ */
+import { formatFilter } from "../fleet/query.ts";
+import type { FleetFilter } from "../fleet/query.ts";
+import { parseRoute } from "../route.ts";
+import type { ChartAnswer, OrphanRow } from "../../server/api/types.ts";
+import { Feed } from "./feed.ts";
+import * as model from "./model.ts";
+
+/** How long a question may take, in milliseconds. */
+const LIMIT_MS = 20_000;
+/** How often the orphans are asked for, in milliseconds; nothing tells of them by itself. */
+const ORPHANS_MS = 30_000;
+
+let feed: Feed | undefined;
+
+/** Asks for `path` as JSON; rejects when the answer is none. */
+async function getJson(path: string, signal: AbortSignal): Promise<unknown> {
+  const answer = await fetch(path, {
+    headers: { accept: "application/json" },
+    signal: AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]),
+  });
+  if (!answer.ok) throw new Error(`${path} answered ${answer.status}`);
+  return await answer.json();
+}
+
+/** Starts everything; once. */
+export function start(): void {
+  model.now.value = Date.now();
+  setInterval(() => model.now.value = Date.now(), 1_000);
+  addEventListener("popstate", arrive);
+  feed = new Feed({
+    get: getJson,
+    open: (path) => new EventSource(path),
+    frame: (work) => requestAnimationFrame(work),
+    now: () => Date.now(),
+    later: (work, ms) => {
+      const timer = setTimeout(work, ms);
+      return () => clearTimeout(timer);
+    },
+    random: () => Math.random(),
+  }, {
+    rows: (rows) => model.rows.value = [...rows.values()],
+    summary: (summary) => model.summary.value = summary,
+    database: (detail) => model.database.value = detail,
+    connection: (connection) => model.connection.value = connection,
+  });
+  arrive();
+  void loadChart();
+  void loadOrphans();
+  setInterval(() => void loadOrphans(), ORPHANS_MS);
+}
+
+/** Goes to a path of this page, as a link does; the focus follows to the new view. */
+export function go(path: string): void {
+  const url = new URL(path, location.href);
+  if (url.pathname === location.pathname && url.search === location.search) return;
+  const moved = url.pathname !== location.pathname;
+  history.pushState(null, "", url);
+  arrive();
+  if (moved) {
+    scrollTo({ top: 0 });
+    requestAnimationFrame(() => document.querySelector<HTMLElement>("#view h1")?.focus());
+  }
+}
+
+/** Another filter in the same view; typing leaves no trail in the browser's history. */
+export function refine(filter: FleetFilter, trail = true): void {
+  const url = `${location.pathname}${formatFilter(filter)}`;
+  if (trail) history.pushState(null, "", url);
+  else history.replaceState(null, "", url);
+  arrive();
+}
+
+function arrive(): void {
+  const route = parseRoute(location.pathname);
+  const before = model.route.value;
+  model.search.value = location.search;
+  if (JSON.stringify(route) !== JSON.stringify(before)) {
+    model.database.value = undefined;
+    model.route.value = route;
+  }
+  feed?.follow(route.view === "database" ? `${route.namespace}/${route.name}` : undefined);
+}
+
+async function loadChart(): Promise<void> {
+  model.chart.value = { state: "loading" };
+  try {
+    const value = await getJson("/api/chart", new AbortController().signal) as ChartAnswer;
+    model.chart.value = { state: "here", value };
+  } catch (error) {
+    model.chart.value = { state: "failed", why: error instanceof Error ? error.message : String(error) };
+    setTimeout(() => void loadChart(), LIMIT_MS);
+  }
+}
+
+async function loadOrphans(): Promise<void> {
+  try {
+    const { items } = await getJson("/api/orphans", new AbortController().signal) as { items: OrphanRow[] };
+    model.orphans.value = items;
+  } catch {
+    // The connection says that the operator cannot be reached; what was known of orphans stays.
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * The fleet as it is now: a snapshot, kept in step by server-sent events.
+ *
+ * Promises: what arrives is gathered and applied once an animation frame, in its newest form, however much arrives; a
+ * stream that breaks is taken up again where it was, and a gap that the server cannot fill leads to a new snapshot;
+ * waits between tries back off. Assumes the answers of `src/server/api/types.ts`.
+ *
+ * @module
+ */
+import type {
+  DatabaseDetail,
+  FleetRow,
+  FleetSnapshot,
+  FleetSummary,
+  StreamEvents,
+} from "../../server/api/types.ts";
+
+/** What the feed takes from the browser, so that tests can give their own. */
+export interface FeedPorts {
+  /** Answers a GET with JSON; rejects when there is none. */
+  readonly get: (path: string, signal: AbortSignal) => Promise<unknown>;
+  readonly open: (path: string) => FeedSource;
+  /** Calls once before the next painting. */
+  readonly frame: (work: () => void) => void;
+  readonly now: () => number;
+  readonly later: (work: () => void, ms: number) => () => void;
+  readonly random: () => number;
+}
+
+/** The part of an `EventSource` that is used. */
+export interface FeedSource {
+  readonly readyState: number;
+  addEventListener(type: string, listener: (event: MessageEvent) => void): void;
+  close(): void;
+}
+
+/** Whether the page is in step with the operator. */
+export type Connection =
+  | { readonly state: "connecting" | "live" }
+  /** Since when, in wall time. */
+  | { readonly state: "lost"; readonly since: number };
+
+/** Told what changed; once an animation frame at most. */
+export interface FeedListener {
+  rows(rows: ReadonlyMap<string, FleetRow>): void;
+  summary(summary: FleetSummary): void;
+  database(detail: DatabaseDetail | null): void;
+  connection(connection: Connection): void;
+}
+
+/** First and longest wait before another try, in milliseconds. */
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 20_000;
+/** How long a snapshot may take, in milliseconds. */
+const SNAPSHOT_LIMIT_MS = 20_000;
+const CLOSED = 2;
+
+/** One subscription to the operator. */
+export class Feed {
+  readonly #ports: FeedPorts;
+  readonly #listener: FeedListener;
+  readonly #rows = new Map<string, FleetRow>();
+  #changed = new Map<string, FleetRow | null>();
+  #summary: FleetSummary | undefined;
+  #database: DatabaseDetail | null | undefined;
+  #framed = false;
+  #source: FeedSource | undefined;
+  #cursor = "";
+  #wanted: string | undefined;
+  #connection: Connection = { state: "connecting" };
+  #waitMs = FIRST_WAIT_MS;
+  #cancel: (() => void) | undefined;
+  #abort = new AbortController();
+
+  constructor(ports: FeedPorts, listener: FeedListener) {
+    this.#ports = ports;
+    this.#listener = listener;
+  }
+
+  /** Begins, or begins anew with another database to follow whole (`namespace/name`). */
+  follow(database: string | undefined): void {
+    if (this.#source !== undefined && database === this.#wanted) return;
+    this.#wanted = database;
+    this.#database = undefined;
+    if (this.#cursor === "") void this.#begin();
+    else this.#listen();
+  }
+
+  /** Ends it. */
+  close(): void {
+    this.#abort.abort();
+    this.#cancel?.();
+    this.#source?.close();
+    this.#source = undefined;
+  }
+
+  async #begin(): Promise<void> {
+    this.#abort.abort();
+    this.#abort = new AbortController();
+    this.#cancel?.();
+    const { signal } = this.#abort;
+    const limit = this.#ports.later(() => this.#abort.abort(), SNAPSHOT_LIMIT_MS);
+    try {
+      const snapshot = await this.#ports.get("/api/fleet", signal) as FleetSnapshot;
+      if (signal.aborted) return;
+      this.#rows.clear();
+      this.#changed = new Map();
+      for (const row of snapshot.rows) this.#rows.set(row.uid, row);
+      this.#summary = undefined;
+      this.#cursor = snapshot.cursor;
+      this.#listener.rows(this.#rows);
+      this.#listener.summary(snapshot.summary);
+      this.#listen();
+    } catch {
+      // Whatever it was, the reader is told since when, and it is tried again.
+      this.#lose();
+    } finally {
+      limit();
+    }
+  }
+
+  #listen(): void {
+    this.#source?.close();
+    const query = new URLSearchParams({ since: this.#cursor });
+    if (this.#wanted !== undefined) query.set("database", this.#wanted);
+    const source = this.#ports.open(`/api/stream?${query}`);
+    this.#source = source;
+    const on = <E extends keyof StreamEvents>(name: E, take: (data: StreamEvents[E]) => void) =>
+      source.addEventListener(name, (event) => {
+        if (source !== this.#source) return;
+        if (event.lastEventId) this.#cursor = event.lastEventId;
+        take(JSON.parse(event.data) as StreamEvents[E]);
+        this.#schedule();
+      });
+    source.addEventListener("open", () => {
+      if (source !== this.#source) return;
+      this.#waitMs = FIRST_WAIT_MS;
+      this.#tell({ state: "live" });
+    });
+    source.addEventListener("error", () => {
+      if (source !== this.#source) return;
+      // While it is CONNECTING the browser tries again by itself, with the last event's id.
+      if (source.readyState === CLOSED) this.#lose();
+      else this.#tell(this.#lost());
+    });
+    on("rows", ({ changed, gone }) => {
+      for (const row of changed) this.#changed.set(row.uid, row);
+      for (const uid of gone) this.#changed.set(uid, null);
+    });
+    on("summary", (summary) => {
+      this.#summary = summary;
+    });
+    on("database", (detail) => {
+      this.#database = detail;
+    });
+    on("reset", () => void this.#begin());
+  }
+
+  #lose(): void {
+    this.#source?.close();
+    this.#source = undefined;
+    this.#tell(this.#lost());
+    this.#cancel?.();
+    this.#cancel = this.#ports.later(() => void this.#begin(), this.#waitMs * (0.5 + this.#ports.random()));
+    this.#waitMs = Math.min(this.#waitMs * 2, LONGEST_WAIT_MS);
+  }
+
+  #lost(): Connection {
+    return this.#connection.state === "lost" ? this.#connection : { state: "lost", since: this.#ports.now() };
+  }
+
+  #tell(connection: Connection): void {
+    if (connection === this.#connection) return;
+    this.#connection = connection;
+    this.#listener.connection(connection);
+  }
+
+  #schedule(): void {
+    if (this.#framed) return;
+    this.#framed = true;
+    this.#ports.frame(() => {
+      this.#framed = false;
+      this.#apply();
+    });
+  }
+
+  #apply(): void {
+    if (this.#changed.size > 0) {
+      for (const [uid, row] of this.#changed) {
+        if (row === null) this.#rows.delete(uid);
+        else this.#rows.set(uid, row);
+      }
+      this.#changed = new Map();
+      this.#listener.rows(this.#rows);
+    }
+    if (this.#summary !== undefined) this.#listener.summary(this.#summary);
+    this.#summary = undefined;
+    if (this.#database !== undefined) this.#listener.database(this.#database);
+    this.#database = undefined;
+  }
+}
