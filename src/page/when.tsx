@@ -9,6 +9,13 @@ export function When({ at }: { readonly at: string | undefined }): JSX.Element {
   return <time dateTime={at} title={at}>{relative(at, now.value)}</time>;
 }
 
+/** The same of something that is to come: what is past is due. */
+export function Next({ at }: { readonly at: string | undefined }): JSX.Element {
+  return at !== undefined && Date.parse(at) <= now.value
+    ? <time dateTime={at} title={at}>due now</time>
+    : <When at={at} />;
+}
+
 /** The time of day, exact. */
 export function At({ at }: { readonly at: string }): JSX.Element {
   return <time dateTime={at} title={at}>{timeOfDay(at)}</time>;

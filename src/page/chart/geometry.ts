@@ -47,22 +47,27 @@ export interface Overview {
   readonly height: number;
   /** Cards without steps. */
   readonly compact: boolean;
+  /** Cards without their meaning. */
+  readonly terse: boolean;
   readonly cards: readonly Card[];
   readonly ways: readonly Way[];
 }
 
-/** Height of a card's head, with its name, number and meaning, and of a row of steps. */
-export const HEAD = 74;
-/** Height of a row of steps, and of a step in it. */
-export const CHIP_ROW = 25;
+/** Height of a card's head: with its name and number, and with its meaning too. */
+const HEAD = 46;
+const TALL_HEAD = 76;
+/** Height of a step. */
 export const CHIP = 21;
+/** Height of a row of steps. */
+const CHIP_ROW = 25;
 const PAD = 14;
 const COMPACT_HEIGHT = 92;
 /** Least width of a card that shows its steps. */
 const ROOMY = 208;
 
-/** The overview of `chart` in `width` pixels. */
-export function overview(chart: ChartAnswer, width: number): Overview {
+/** The overview of `chart` in `width` pixels; `terse` cards leave their meaning out. */
+export function overview(chart: ChartAnswer, width: number, terse = false): Overview {
+  const head = terse ? HEAD : TALL_HEAD;
   const columns = width >= 780 ? 3 : 2;
   const gapX = width >= 1_080 ? 112 : width >= 780 ? 72 : 44;
   const edge = width >= 780 ? 16 : 8;
@@ -71,14 +76,16 @@ export function overview(chart: ChartAnswer, width: number): Overview {
   const left = Math.floor((width - columns * cardWidth - (columns - 1) * gapX) / 2);
   const abreast = cardWidth >= 330 ? 3 : 2;
   const rows = Math.ceil(chart.states.length / columns);
-  const gapY = compact ? 56 : 104;
+  const gapY = compact ? 60 : terse ? 84 : 104;
   const bow = compact ? 30 : 46;
   const cards: Card[] = [];
   let y = bow;
   for (let row = 0; row < rows; row++) {
     const states = chart.states.slice(row * columns, (row + 1) * columns);
-    const most = Math.max(...states.map((state) => state.steps.length));
-    const height = compact ? COMPACT_HEIGHT : HEAD + Math.ceil(most / abreast) * CHIP_ROW + PAD;
+    const heights = states.map((state) =>
+      compact ? COMPACT_HEIGHT : head + Math.ceil(state.steps.length / abreast) * CHIP_ROW + PAD - 4
+    );
+    const height = Math.max(...heights);
     states.forEach((state, index) => {
       const column = row % 2 === 0 ? index : columns - 1 - index;
       const x = left + column * (cardWidth + gapX);
@@ -87,14 +94,22 @@ export function overview(chart: ChartAnswer, width: number): Overview {
         x,
         y,
         width: cardWidth,
-        height,
-        chips: compact ? [] : chipsOf(state, x, y, cardWidth, abreast),
+        // A state with nothing inside is no taller than its head; all others of a row are as tall as the tallest.
+        height: state.steps.length === 0 ? heights[index] ?? height : height,
+        chips: compact ? [] : chipsOf(state, x, y + head, cardWidth, abreast),
       });
     });
     y += height + gapY;
   }
   const height = y - gapY + bow;
-  return { width, height, compact, cards, ways: waysOf(chart, cards, bow) };
+  return {
+    width,
+    height,
+    compact,
+    terse,
+    cards,
+    ways: waysOf(chart, cards, bow, terse && !compact ? 28 : 42),
+  };
 }
 
 function chipsOf(state: ChartTop, x: number, y: number, width: number, abreast: number): Chip[] {
@@ -104,18 +119,30 @@ function chipsOf(state: ChartTop, x: number, y: number, width: number, abreast: 
     path,
     title,
     x: x + PAD + (index % abreast) * (each + gap),
-    y: y + HEAD + Math.floor(index / abreast) * CHIP_ROW,
+    y: y + Math.floor(index / abreast) * CHIP_ROW,
     width: each,
   }));
 }
 
 type Side = "top" | "right" | "bottom" | "left";
+type Point = readonly [number, number];
 
 interface End {
   readonly card: Card;
   readonly side: Side;
   /** Towards what it leads, for the order of ends on one side. */
   readonly towards: number;
+  /** It leads straight to the card below or above. */
+  readonly straight: boolean;
+  readonly key: string;
+}
+
+interface Plan {
+  readonly move: ChartMove;
+  readonly out: Side;
+  /** How far a way between ends on the same side bows out. */
+  readonly bow: number;
+  readonly main: boolean;
   readonly key: string;
 }
 
@@ -129,87 +156,97 @@ function sides(a: Card, b: Card): readonly [Side, Side] {
   return a.y < b.y ? ["bottom", "top"] : ["top", "bottom"];
 }
 
-function waysOf(chart: ChartAnswer, cards: readonly Card[], bow: number): Way[] {
+function waysOf(chart: ChartAnswer, cards: readonly Card[], bow: number, shoulder: number): Way[] {
   const find = (path: string) => cards.findIndex((card) => card.state.path === path);
+  const rows = [...new Set(cards.map((card) => card.y))].sort((a, b) => a - b);
   const ends: End[] = [];
-  const planned = chart.moves.flatMap((move) => {
-    const a = cards[find(move.from)];
-    const b = cards[find(move.to)];
+  const plans = chart.moves.flatMap((move): Plan[] => {
+    const [i, j] = [find(move.from), find(move.to)];
+    const [a, b] = [cards[i], cards[j]];
     if (!a || !b) return [];
     const [out, into] = sides(a, b);
     const key = `${move.from} ${move.to}`;
-    const vertical = out === "left" || out === "right";
-    const towards = (from: Card, to: Card, first: boolean) =>
-      vertical
-        ? (first === (out === "right") ? 0 : 1)
-        : centre(to)[0] - centre(from)[0] + (first ? -0.5 : 0.5);
-    ends.push({ card: a, side: out, towards: towards(a, b, true), key: `${key} out` });
-    ends.push({ card: b, side: into, towards: towards(b, a, false), key: `${key} in` });
-    const main = Math.abs(find(move.from) - find(move.to)) === 1;
-    return [{ move, a, b, out, key, main }];
+    const straight = a.x === b.x && Math.abs(rows.indexOf(a.y) - rows.indexOf(b.y)) === 1;
+    const onward = out === "right" || out === "bottom" || out === into && a.x < b.x;
+    // There and back lie side by side and do not cross: of two ways between the same cards one keeps to one side.
+    const aside = onward ? -0.5 : 0.5;
+    const mirrored = out === into;
+    const across = out === "left" || out === "right";
+    const towards = (from: Card, to: Card, sign: number) => (across ? 0 : to.x - from.x) + aside * sign;
+    ends.push({ card: a, side: out, towards: towards(a, b, 1), straight, key: `${key} out` });
+    ends.push({ card: b, side: into, towards: towards(b, a, mirrored ? -1 : 1), straight, key: `${key} in` });
+    return [{ move, out, bow: mirrored && !onward ? bow * 0.6 : bow, main: Math.abs(i - j) === 1, key }];
   });
-  const points = spread(ends);
-  return planned.map(({ move, a, b, out, key, main }): Way => {
-    const from = points.get(`${key} out`) ?? centre(a);
-    const to = points.get(`${key} in`) ?? centre(b);
+  const points = spread(ends, shoulder);
+  return plans.map(({ move, out, bow, main, key }): Way => {
+    const from = points.get(`${key} out`) ?? [0, 0];
+    const to = points.get(`${key} in`) ?? [0, 0];
     return { move, main, ...curve(from, to, out, bow) };
   });
 }
 
-/** Ends share the side of a card evenly, in the order of what they lead to. */
-function spread(ends: readonly End[]): Map<string, readonly [number, number]> {
+/** Distance of two ways that lie side by side. */
+const BESIDE = 26;
+/** Where the corners of a card begin, which no way leaves by. */
+const CORNER = 16;
+
+/** Ends share the side of a card, in the order of what they lead to; those that lead straight keep to the middle. */
+function spread(ends: readonly End[], shoulder: number): Map<string, Point> {
   const groups = new Map<string, End[]>();
   for (const end of ends) {
     const key = `${end.card.state.path} ${end.side}`;
     groups.set(key, [...groups.get(key) ?? [], end]);
   }
-  const points = new Map<string, readonly [number, number]>();
+  const points = new Map<string, Point>();
   for (const group of groups.values()) {
-    group.sort((a, b) => a.towards - b.towards || (a.key < b.key ? -1 : 1));
-    group.forEach(({ card, side, key }, index) => {
-      const part = (index + 1) / (group.length + 1);
-      const inner = 0.1 + 0.8 * part;
-      switch (side) {
-        case "left":
-        case "right": {
-          const y = card.y + Math.min(card.height / 2, 46) + (index - (group.length - 1) / 2) * 24;
-          points.set(key, [side === "left" ? card.x : card.x + card.width, y]);
-          break;
-        }
-        case "top":
-          points.set(key, [card.x + card.width * inner, card.y]);
-          break;
-        case "bottom":
-          points.set(key, [card.x + card.width * inner, card.y + card.height]);
-      }
+    const ordered = group.toSorted((a, b) => a.towards - b.towards || (a.key < b.key ? -1 : 1));
+    const [first] = ordered;
+    if (!first) continue;
+    const { card, side } = first;
+    if (side === "left" || side === "right") {
+      const x = side === "left" ? card.x : card.x + card.width;
+      ordered.forEach(({ key }, index) => {
+        const aside = (index - (ordered.length - 1) / 2) * BESIDE;
+        points.set(key, [x, card.y + shoulder + aside]);
+      });
+      continue;
+    }
+    const y = side === "top" ? card.y : card.y + card.height;
+    const straight = ordered.filter((end) => end.straight);
+    const others = ordered.filter((end) => !end.straight);
+    const half = straight.length > 0;
+    const room = half ? (card.width - straight.length * BESIDE) / 2 - CORNER : card.width - 2 * CORNER;
+    straight.forEach(({ key }, index) => {
+      points.set(key, [card.x + card.width / 2 + (index - (straight.length - 1) / 2) * BESIDE, y]);
     });
+    for (const after of [false, true]) {
+      const some = others.filter((end) => after === (half && end.towards >= 0));
+      const from = after ? card.x + card.width - CORNER - room : card.x + CORNER;
+      some.forEach(({ key }, index) => points.set(key, [from + room * (index + 0.5) / some.length, y]));
+    }
   }
   return points;
 }
 
-function curve(
-  [x1, y1]: readonly [number, number],
-  [x2, y2]: readonly [number, number],
-  out: Side,
-  bow: number,
-): Pick<Way, "d" | "at" | "head"> {
+function curve([x1, y1]: Point, [x2, y2]: Point, out: Side, bow: number): Pick<Way, "d" | "at" | "head"> {
   if (out === "left" || out === "right") {
     const to = x2 > x1 ? 1 : -1;
+    const middle = (x1 + x2) / 2;
     return {
-      d: `M${n(x1)} ${n(y1)}L${n(x2 - to * 6)} ${n(y2)}`,
+      d: `M${n(x1)} ${n(y1)}C${n(middle)} ${n(y1)} ${n(middle)} ${n(y2)} ${n(x2 - to * 6)} ${n(y2)}`,
       head: head(x2, y2, to, 0),
-      at: [n((x1 + x2) / 2), n((y1 + y2) / 2)],
+      at: [n(middle), n((y1 + y2) / 2)],
     };
   }
-  const bowed = y1 === y2;
-  const down = bowed ? (out === "top" ? 1 : -1) : y2 > y1 ? 1 : -1;
-  const lift = out === "top" ? -bow : bow;
+  const bowed = out === "bottom" ? y2 <= y1 || Math.abs(y2 - y1) < bow : y2 >= y1;
+  const far = out === "top" ? Math.min(y1, y2) - bow : Math.max(y1, y2) + bow;
+  const down = (out === "bottom") === bowed ? -1 : 1;
   const reach = (y2 - y1) * 0.55;
-  const [c1, c2] = bowed ? [y1 + lift, y2 + lift] : [y1 + reach, y2 - reach];
+  const [c1, c2] = bowed ? [far, far] : [y1 + reach, y2 - reach];
   return {
     d: `M${n(x1)} ${n(y1)}C${n(x1)} ${n(c1)} ${n(x2)} ${n(c2)} ${n(x2)} ${n(y2 - down * 6)}`,
     head: head(x2, y2, 0, down),
-    at: [n((x1 + x2) / 2), n(bowed ? y1 + lift * 0.75 : (y1 + y2) / 2)],
+    at: [n((x1 + x2) / 2), n(bowed ? (y1 + y2) / 8 + far * 0.75 : (y1 + y2) / 2)],
   };
 }
 
@@ -222,8 +259,4 @@ function head(x: number, y: number, dx: number, dy: number): string {
 
 function n(value: number): number {
   return Math.round(value * 10) / 10;
-}
-
-function centre(card: Card): readonly [number, number] {
-  return [card.x + card.width / 2, card.y + card.height / 2];
 }

@@ -11,10 +11,11 @@ import type { ChartAnswer } from "../../server/api/types.ts";
 import type { Frame } from "../database/steps.ts";
 import { familyClass } from "../families.ts";
 import { follow } from "../link.tsx";
+import { shown } from "../text/safe.ts";
 import { count, plural } from "../text/time.ts";
 import { type Flows, strength } from "./flow.ts";
 import { type Card, CHIP, type Chip, type Overview, overview, type Way } from "./geometry.ts";
-import { wrapText } from "./wrap.ts";
+import { measure, squeezed, wrapText } from "./wrap.ts";
 
 /** What {@linkcode Statechart} takes. */
 export interface StatechartProps {
@@ -49,7 +50,8 @@ export function Statechart(props: StatechartProps): JSX.Element {
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
-  const drawn = useMemo(() => overview(chart, width), [chart, width]);
+  const terse = frame !== undefined;
+  const drawn = useMemo(() => overview(chart, width, terse), [chart, width, terse]);
   return (
     <div class="statechart" ref={holder}>
       <svg
@@ -58,7 +60,7 @@ export function Statechart(props: StatechartProps): JSX.Element {
         viewBox={`0 0 ${drawn.width} ${drawn.height}`}
         class={frame ? "one" : "all"}
         role="group"
-        aria-label={frame ? `Statechart, ${frame.active} is active` : "Statechart of all databases"}
+        aria-label={frame ? `Statechart, ${shown(frame.active)} is active` : "Statechart of all databases"}
       >
         <g class="ways" aria-hidden="true">
           {drawn.ways.map((way) => <WayLine key={wayKey(way)} way={way} {...props} />)}
@@ -161,10 +163,9 @@ function CardBox(props: CardProps): JSX.Element {
           {count(number)}
         </text>
       )}
-      {compact
-        ? <text class="inner" x={x + 14} y={y + 77}>{compactStep(props)}</text>
-        : wrapText(state.description, width - 32, 11.5, 2).map((line, index) => (
-          <text key={index} class="about" x={x + 16} y={y + 48 + index * 14}>{line}</text>
+      {compact ? <text class="inner" x={x + 14} y={y + 77}>{compactStep(props)}</text> : !drawn.terse &&
+        wrapText(state.description, width - 32, 11.5, 2).map((line, index) => (
+          <text key={index} class="about" x={x + 16} y={y + 50 + index * 14}>{line}</text>
         ))}
     </>
   );
@@ -212,6 +213,8 @@ function ChipBox({ chip, card, counts, frame, hrefOf }: CardProps & { readonly c
   ];
   const { x, y, width, title } = chip;
   const href = hrefOf && number ? hrefOf(chip.path) : undefined;
+  const weight = lit || number ? 640 : 400;
+  const room = width - 25 - (number ? measure(count(number), 11.5, 640) + 6 : 0);
   const body = (
     <>
       <title>{step?.description ?? ""}</title>
@@ -219,7 +222,14 @@ function ChipBox({ chip, card, counts, frame, hrefOf }: CardProps & { readonly c
       {step?.kind === "effect" && <path class="mark" d={`M${x + 7} ${y + 6.5}l6.5 4-6.5 4z`} />}
       {step?.kind === "rest" && <circle class="mark" cx={x + 10} cy={y + 10.5} r="2.5" />}
       {step?.kind === "choice" && <path class="mark" d={`M${x + 10} ${y + 6.5}l4 4-4 4-4-4z`} />}
-      <text x={x + 19} y={y + 14.5}>{title}</text>
+      <text
+        x={x + 19}
+        y={y + 14.5}
+        textLength={squeezed(title, room, 11.5, weight)}
+        lengthAdjust="spacingAndGlyphs"
+      >
+        {title}
+      </text>
       {number !== undefined && number > 0 && (
         <text class="number" x={x + width - 7} y={y + 14.5} text-anchor="end">{count(number)}</text>
       )}

@@ -4,7 +4,7 @@ import type { DatabaseDetail } from "../../server/api/types.ts";
 import { now } from "../live/model.ts";
 import { shown } from "../text/safe.ts";
 import { coarse, plural } from "../text/time.ts";
-import { When } from "../when.tsx";
+import { Next, When } from "../when.tsx";
 
 /** Effects that failed; nothing while there are none. */
 export function Failures({ failures }: Pick<DatabaseDetail, "failures">): JSX.Element | null {
@@ -18,7 +18,7 @@ export function Failures({ failures }: Pick<DatabaseDetail, "failures">): JSX.El
             <p>
               <code>{shown(effect)}</code> <b>{shown(errorClass)}</b>{" "}
               <span class="soft">
-                {plural(attempts, "attempt")}, next <When at={tryAt} />
+                {plural(attempts, "attempt")}, next <Next at={tryAt} />
               </span>
             </p>
             <p>{shown(message)}</p>

@@ -25,28 +25,30 @@ export function Fields({ fields, generation, acted }: FieldsProps): JSX.Element 
           ? ", not acted on yet"
           : `; ${acted} was acted on`}
       </p>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Field</th>
-            <th scope="col">Wanted</th>
-            <th scope="col">Observed</th>
-            <th scope="col">
-              <span class="unseen">Verdict</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {fields.map(({ field, wanted, observed, verdict }) => (
-            <tr key={field} class={verdict}>
-              <th scope="row">{shown(field)}</th>
-              <td>{shown(wanted) || "–"}</td>
-              <td>{shown(observed) || "–"}</td>
-              <td class="verdict">{WORDS[verdict]}</td>
+      <div class="scroll" role="region" aria-label="Wanted and observed, field by field" tabIndex={0}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Field</th>
+              <th scope="col">Wanted</th>
+              <th scope="col">Observed</th>
+              <th scope="col">
+                <span class="unseen">Verdict</span>
+              </th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {fields.map(({ field, wanted, observed, verdict }) => (
+              <tr key={field} class={verdict}>
+                <th scope="row">{shown(field)}</th>
+                <td>{shown(wanted) || "–"}</td>
+                <td>{shown(observed) || "–"}</td>
+                <td class="verdict">{WORDS[verdict]}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </section>
   );
 }

@@ -93,7 +93,7 @@ function Step({ entry, shownNow, onGo }: {
         type="button"
         class="pick"
         aria-pressed={shownNow}
-        aria-label={`Show step ${n} in the chart: ${event}`}
+        aria-label={`Show step ${n} in the chart: ${shown(event)}`}
         onClick={() => onGo(shownNow ? undefined : n)}
       >
         <At at={at} />
@@ -122,12 +122,12 @@ function Step({ entry, shownNow, onGo }: {
 }
 
 function Place({ path, short = false }: { readonly path: string; readonly short?: boolean }): JSX.Element {
-  const step = stepOf(path);
+  const step = shown(stepOf(path));
   return (
     <span class={`place ${familyClass(path)}`}>
       {short && step !== "" ? step : (
         <>
-          <b>{topOf(path)}</b>
+          <b>{shown(topOf(path))}</b>
           {step !== "" && `.${step}`}
         </>
       )}
@@ -140,7 +140,7 @@ function Call({ call }: { readonly call: CallRecord }): JSX.Element {
   const good = outcome === "ok";
   return (
     <li class={good ? "good" : "bad"}>
-      <span class="to">{to}</span>
+      <span class="to">{shown(to)}</span>
       <code>{shown(verb)}</code>
       <b>{shown(outcome)}</b>
       <span class="soft">{duration(durationMs)}</span>

@@ -16,7 +16,7 @@ import { Fields } from "./fields.tsx";
 import { History } from "./history.tsx";
 import { detailText, indexAt, presentFrame, stepFrame, stepOf, topOf, walk } from "./steps.ts";
 import { Walker } from "./walker.tsx";
-import { When } from "../when.tsx";
+import { Next, When } from "../when.tsx";
 
 /** What {@linkcode DatabaseView} takes. */
 export interface DatabaseViewProps {
@@ -106,9 +106,9 @@ export function Known({ detail, gone, chart }: {
           <p class="standing">
             <span class={`badge big ${familyClass(row.state)}`}>
               <i class="dot" aria-hidden="true" />
-              {row.state}
+              {shown(row.state)}
               {stepOf(detail.configuration.at(-1) ?? "") !== "" && (
-                <code>{stepOf(detail.configuration.at(-1) ?? "")}</code>
+                <code>{shown(stepOf(detail.configuration.at(-1) ?? ""))}</code>
               )}
             </span>
             {detail.asleep && <span class="flag">asleep</span>}
@@ -158,7 +158,7 @@ function NextTry({ detail }: { readonly detail: DatabaseDetail }): JSX.Element {
   return (
     <p class="next">
       <span class="soft">Acts by itself</span>
-      <b>{detail.nextTryAt === undefined ? "when something happens" : <When at={detail.nextTryAt} />}</b>
+      <b>{detail.nextTryAt === undefined ? "when something happens" : <Next at={detail.nextTryAt} />}</b>
     </p>
   );
 }

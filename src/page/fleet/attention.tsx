@@ -10,7 +10,7 @@ import { plural } from "../text/time.ts";
 import { formatFilter, tellingReason } from "./query.ts";
 
 /** Resources shown of each reason, and reasons. */
-const MOST = 3;
+const MOST = 2;
 const REASONS = 6;
 
 /** What {@linkcode Attention} takes. */

@@ -39,8 +39,7 @@ function Account({ account }: { readonly account: AccountSummary }): JSX.Element
   const calls = total(account.callsLastMinute);
   const failures = Object.entries(account.failuresLastMinute).filter(([, value]) => value > 0);
   const waiting = total(queue);
-  const most = Math.max(1, ...Object.values(queue));
-  const limit = ratePerSecond > 0 ? `of ${count(ratePerSecond * 60)} allowed` : "no limit set";
+  const limit = ratePerSecond > 0 ? `of ${count(ratePerSecond * 60)}` : "no limit";
   return (
     <article class={paused ? "account paused" : "account"}>
       <h3>
@@ -76,22 +75,7 @@ function Account({ account }: { readonly account: AccountSummary }): JSX.Element
           <dd>{relative(lastListAt, now.value)}</dd>
         </div>
       </dl>
-      {waiting > 0 && (
-        <dl class="lanes" aria-label="Calls that wait, by lane">
-          {lanesOf(queue).map(([lane, name]) => (
-            <div key={lane}>
-              <dt>{name}</dt>
-              <dd>
-                <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-                  <rect class="track" width="100" height="6" rx="3" />
-                  <rect class={`fill ${lane}`} width={(queue[lane] ?? 0) / most * 100} height="6" rx="3" />
-                </svg>
-                <span>{count(queue[lane] ?? 0)}</span>
-              </dd>
-            </div>
-          ))}
-        </dl>
-      )}
+      {waiting > 0 && <Lanes queue={queue} total={waiting} />}
       {calls > 0 && (
         <p class="soft verbs">
           {Object.entries(account.callsLastMinute).filter(([, value]) => value > 0).map(([verb, value]) =>
@@ -105,6 +89,34 @@ function Account({ account }: { readonly account: AccountSummary }): JSX.Element
         </p>
       )}
     </article>
+  );
+}
+
+/** Calls that wait, as one band in proportion and in words. */
+function Lanes({ queue, total }: {
+  readonly queue: AccountSummary["queue"];
+  readonly total: number;
+}): JSX.Element {
+  let x = 0;
+  const lanes = lanesOf(queue).filter(([lane]) => (queue[lane] ?? 0) > 0);
+  return (
+    <div class="lanes">
+      <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+        {lanes.map(([lane]) => {
+          const width = (queue[lane] ?? 0) / total * 100;
+          x += width;
+          return <rect key={lane} class={lane} x={x - width} width={Math.max(0.5, width - 0.4)} height="6" />;
+        })}
+      </svg>
+      <ul aria-label="Calls that wait, by lane">
+        {lanes.map(([lane, name]) => (
+          <li key={lane}>
+            <i class={`dot ${lane}`} aria-hidden="true" />
+            {name} {count(queue[lane] ?? 0)}
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 

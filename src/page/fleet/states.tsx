@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import type { FleetRow } from "../../server/api/types.ts";
 import { familyClass } from "../families.ts";
 import { refine } from "../live/browser.ts";
+import { shown } from "../text/safe.ts";
 import { count } from "../text/time.ts";
 import type { FleetFilter } from "./query.ts";
 
@@ -39,7 +40,7 @@ export function States({ rows, filter }: StatesProps): JSX.Element {
               >
                 <span class="name">
                   <i class="dot" aria-hidden="true" />
-                  {name}
+                  {shown(name)}
                 </span>
                 <b>{count(number)}</b>
               </button>

@@ -13,7 +13,7 @@ import { familyClass } from "../families.ts";
 import { follow } from "../link.tsx";
 import { databasePath } from "../route.ts";
 import { shown } from "../text/safe.ts";
-import { When } from "../when.tsx";
+import { Next, When } from "../when.tsx";
 import { tellingReason } from "./query.ts";
 import { type RowWindow, rowWindow } from "./window.ts";
 
@@ -182,7 +182,7 @@ export function Row({ row, index, height, stop, onFocus }: {
         {`${shown(row.engine)} ${shown(row.version)}`} <span class="soft">{`${row.sizeGb} GiB`}</span>
       </span>
       <span role="cell" class="c-next">
-        <When at={row.nextTryAt} />
+        <Next at={row.nextTryAt} />
       </span>
       <span role="cell" class="c-age soft">
         <When at={row.createdAt} />

@@ -49,7 +49,6 @@ export function start(): void {
     connection: (connection) => model.connection.value = connection,
   });
   arrive();
-  void loadChart();
   void loadOrphans();
   setInterval(() => void loadOrphans(), ORPHANS_MS);
 }
@@ -83,10 +82,15 @@ function arrive(): void {
     model.database.value = undefined;
     model.route.value = route;
   }
+  // The operator lays the chart out at the first request for it, so only who looks at one asks.
+  if ((route.view === "chart" || route.view === "database") && !chartAsked) void loadChart();
   feed?.follow(route.view === "database" ? `${route.namespace}/${route.name}` : undefined);
 }
 
+let chartAsked = false;
+
 async function loadChart(): Promise<void> {
+  chartAsked = true;
   model.chart.value = { state: "loading" };
   try {
     const value = await getJson("/api/chart", new AbortController().signal) as ChartAnswer;

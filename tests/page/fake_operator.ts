@@ -1,0 +1,134 @@
+/**
+ * A server that answers as the operator's does, from rows that a test holds: the page cannot tell it from the real one.
+ *
+ * @module
+ */
+import { chartOnce } from "../../src/server/api/chart_once.ts";
+import type {
+  DatabaseDetail,
+  FleetRow,
+  FleetSummary,
+  OrphanRow,
+  StreamEvents,
+} from "../../src/server/api/types.ts";
+import { sampleOrphans, sampleSummary } from "./samples.ts";
+
+const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const TYPES: Readonly<Record<string, string>> = {
+  js: "text/javascript",
+  css: "text/css",
+  svg: "image/svg+xml",
+};
+const PAGE = new URL("../../dist/page/", import.meta.url);
+
+/** The server. */
+export class FakeOperator {
+  rows: FleetRow[] = [];
+  details = new Map<string, DatabaseDetail>();
+  orphans: readonly OrphanRow[] = sampleOrphans;
+  summary: () => FleetSummary = () => sampleSummary(this.rows, Date.now());
+  readonly #clients = new Set<{ database: string | null; send: (text: string) => void }>();
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+  readonly #abort = new AbortController();
+  readonly #chart = chartOnce();
+  #id = 0;
+
+  constructor(port = 0) {
+    this.#server = Deno.serve(
+      { hostname: "127.0.0.1", port, signal: this.#abort.signal, onListen: () => {} },
+      (request) => this.#answer(request),
+    );
+  }
+
+  /** Where it listens. */
+  get url(): string {
+    return `http://127.0.0.1:${this.#server.addr.port}`;
+  }
+
+  /** Clients that look on. */
+  get clients(): number {
+    return this.#clients.size;
+  }
+
+  /** Tells every client. */
+  tell<E extends keyof StreamEvents>(event: E, data: StreamEvents[E]): void {
+    for (const client of this.#clients) client.send(this.#frame(event, data));
+  }
+
+  /** Puts rows in place of those of their UIDs, and tells. */
+  change(...changed: FleetRow[]): void {
+    const byUid = new Map(changed.map((row) => [row.uid, row]));
+    this.rows = this.rows.map((row) => byUid.get(row.uid) ?? row);
+    this.tell("rows", { changed, gone: [] });
+    this.tell("summary", this.summary());
+  }
+
+  /** Ends it, streams and all. */
+  async close(): Promise<void> {
+    this.#abort.abort();
+    await this.#server.finished;
+  }
+
+  #frame(event: string, data: unknown): string {
+    return `id: ${++this.#id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+  }
+
+  async #answer(request: Request): Promise<Response> {
+    const url = new URL(request.url);
+    const json = (value: unknown) =>
+      new Response(JSON.stringify(value), { headers: { "content-type": "application/json" } });
+    switch (url.pathname) {
+      case "/api/fleet":
+        return json({
+          cursor: String(this.#id),
+          at: new Date().toISOString(),
+          rows: this.rows,
+          summary: this.summary(),
+        });
+      case "/api/chart":
+        return json(await this.#chart());
+      case "/api/orphans":
+        return json({ items: this.orphans });
+      case "/api/stream":
+        return this.#stream(url.searchParams.get("database"));
+      default:
+        return await this.#file(url.pathname);
+    }
+  }
+
+  #stream(database: string | null): Response {
+    const encoder = new TextEncoder();
+    let client: { database: string | null; send: (text: string) => void };
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        client = { database, send: (text) => controller.enqueue(encoder.encode(text)) };
+        this.#clients.add(client);
+        client.send("retry: 500\n\n");
+        if (database !== null) client.send(this.#frame("database", this.details.get(database) ?? null));
+      },
+      cancel: () => void this.#clients.delete(client),
+    });
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  }
+
+  async #file(path: string): Promise<Response> {
+    const asset = /^\/assets\/[\w.-]+\.(\w+)$/.exec(path);
+    const file = new URL(asset ? `.${path}` : "index.html", PAGE);
+    const type = asset ? TYPES[asset[1] ?? ""] ?? "text/plain" : "text/html; charset=utf-8";
+    return new Response(await Deno.readFile(file), {
+      headers: { "content-type": type, "content-security-policy": CSP },
+    });
+  }
+}
+
+if (import.meta.main) {
+  const { sampleDetail, sampleFleet, sampleRow } = await import("./samples.ts");
+  const operator = new FakeOperator(Number(Deno.args[0] ?? 8099));
+  const now = Date.now();
+  operator.rows = sampleFleet(Number(Deno.args[1] ?? 10_000), now);
+  const row = sampleRow({ namespace: "shop", name: "orders", state: "Drifted", detail: "Drifted.modify" });
+  operator.rows.push(row);
+  operator.details.set("shop/orders", sampleDetail(row, now));
+  console.log(operator.url);
+}
