@@ -189,10 +189,10 @@ for (const format of ["json", "text"] as const) {
         }
       }
       await look();
-      for (const path of ["/", "/api/databases"]) {
+      for (const path of ["/plain", "/api/databases"]) {
         assert(shown[path]?.includes("orders"), `${path}: ${shown[path]}`);
       }
-      for (const path of ["/metrics", "/healthz", "/readyz", "/api/orphans"]) {
+      for (const path of ["/", "/metrics", "/healthz", "/readyz", "/api/orphans"]) {
         assert(shown[path]?.startsWith("200"), `${path}: ${shown[path]}`);
       }
       shown["Events"] = JSON.stringify((await ask("GET", "/apis/events.k8s.io/v1/events")).body);
