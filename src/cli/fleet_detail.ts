@@ -12,7 +12,7 @@ import { driftOf } from "../statechart/drift.ts";
 import { policiesOf, presentDatabase, specOf, specProblem } from "../statechart/facts.ts";
 import type { ExternalState, Knowledge } from "../statechart/knowledge.ts";
 import { oneLine } from "../statechart/verdicts.ts";
-import { nextTryAt, type ShownKeeper, toRow, verdictOf, wallTime } from "./fleet_rows.ts";
+import { nextTryAt, type ShownKeeper, toRow, verdictOf, wallTime, writtenCondition } from "./fleet_rows.ts";
 
 /** One resource, whole. */
 export function detailOf(keeper: ShownKeeper, history: HistoryAnswer, clock: Clock): DatabaseDetail {
@@ -59,7 +59,7 @@ function cacheOf(k: Knowledge | undefined, clock: Clock): DatabaseDetail["cache"
 }
 
 function conditionOf(keeper: ShownKeeper, type: "Ready" | "Synced"): ConditionView[] {
-  const written = keeper.object.status?.conditions?.find((c) => c.type === type);
+  const written = writtenCondition(keeper.object, type);
   const verdict = verdictOf(keeper, type);
   if (verdict === undefined) return [];
   const message = oneLine(verdict.message);

@@ -4,6 +4,7 @@
  * @module
  */
 import { TAG } from "../api/constants.ts";
+import type { Condition } from "../api/schema.ts";
 import type { Clock } from "../core/clock.ts";
 import { pathOf } from "../operator/history/route.ts";
 import type { Keeper } from "../operator/keeper.ts";
@@ -66,10 +67,22 @@ export function verdictOf(
 ): Verdict | undefined {
   const now = snapshot?.context.decision[type === "Ready" ? "ready" : "synced"];
   if (now !== undefined && now.message !== "") return now;
-  const written = object.status?.conditions?.find((condition) => condition.type === type);
+  const written = writtenCondition(object, type);
   return written === undefined
     ? now
     : { status: written.status, reason: written.reason as Reason, message: written.message };
+}
+
+/** A condition as the resource carries it. */
+export function writtenCondition(
+  { status }: ShownKeeper["object"],
+  type: "Ready" | "Synced",
+): Condition | undefined {
+  const conditions: unknown = status?.conditions;
+  // A stored status may predate the schema.
+  return Array.isArray(conditions)
+    ? (conditions as readonly Condition[]).find((condition) => condition?.type === type)
+    : undefined;
 }
 
 /** Error classes of a failure that passes by itself, whatever the reason says. */

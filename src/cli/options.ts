@@ -5,6 +5,7 @@
  */
 import type { LogLevel } from "../core/log.ts";
 import type { Flag, FlagValues } from "./flag.ts";
+import type { StatechartOfOptions } from "./statechart_of.ts";
 import type { ListenAddress } from "./values.ts";
 import {
   clusterIdentity,
@@ -15,6 +16,7 @@ import {
   integerBetween,
   listenAddress,
   numberBetween,
+  resourceName,
 } from "./values.ts";
 
 /** The clouds that `--provider` knows. */
@@ -87,6 +89,8 @@ export interface DemoOptions extends LogOptions {
 /** Result of `statechart`. */
 export interface StatechartOptions {
   readonly format: "mermaid" | "svg" | "json";
+  /** The resource whose live chart is shown instead. */
+  readonly of?: StatechartOfOptions | undefined;
 }
 
 const LOG_FLAGS: readonly Flag[] = [
@@ -304,6 +308,19 @@ export const STATECHART_FLAGS: readonly Flag[] = [
     default: "mermaid",
     description: "how the chart is drawn",
   },
+  {
+    name: "of",
+    value: "namespace/name",
+    parse: resourceName,
+    description: "show the live chart and the history of this resource, as the operator tells them",
+  },
+  {
+    name: "url",
+    value: "url",
+    default: "http://127.0.0.1:8080",
+    parse: httpUrl,
+    description: "where the operator serves its page; goes with --of",
+  },
 ];
 
 /**
@@ -390,7 +407,11 @@ export function toDemoOptions(values: FlagValues): DemoOptions {
 
 /** The options of `statechart`. */
 export function toStatechartOptions(values: FlagValues): StatechartOptions {
-  return { format: values["format"] as StatechartOptions["format"] };
+  const of = values["of"] as { readonly namespace: string; readonly name: string } | undefined;
+  return {
+    format: values["format"] as StatechartOptions["format"],
+    ...(of === undefined ? {} : { of: { ...of, url: values["url"] as string } }),
+  };
 }
 
 function logOptions(values: FlagValues): LogOptions {

@@ -51,6 +51,11 @@ async function dispatch(invocation: Exclude<Invocation, { command: "usage" }>): 
       return code ?? EXIT_FAILED;
     }
     case "statechart": {
+      const { of } = invocation.options;
+      if (of !== undefined) {
+        const { showStatechart } = await import("./statechart_of.ts");
+        return await print(Deno.stdout, await showStatechart(of, { clock: AMBIENT.clock, fetch }));
+      }
       const { drawStatechart } = await import("./statechart.ts");
       return await print(Deno.stdout, await drawStatechart(invocation.options));
     }

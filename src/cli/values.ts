@@ -83,6 +83,17 @@ export function dnsName(text: string): string {
   return text;
 }
 
+/** `namespace/name` of an object. */
+export function resourceName(text: string): { readonly namespace: string; readonly name: string } {
+  const [namespace = "", name = "", ...more] = text.split("/");
+  try {
+    if (more.length > 0) throw new Error("Too many parts");
+    return { namespace: dnsLabel(namespace), name: dnsName(name) };
+  } catch (cause) {
+    throw new Error("Use namespace/name, such as default/orders", { cause });
+  }
+}
+
 /** A cluster's identity, short enough for a tag's value. */
 export function clusterIdentity(text: string): string {
   if (!/^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/.test(text)) {

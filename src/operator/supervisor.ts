@@ -17,6 +17,7 @@ import type { BindingEvent } from "./binding_watch.ts";
 import { reportCrash } from "./crash_report.ts";
 import { Drifts } from "./drifts.ts";
 import { FormerUids } from "./former_uids.ts";
+import type { History } from "./history/history.ts";
 import { Inbox } from "./inbox.ts";
 import { type DatabaseSnapshot, Keeper, type KeeperEnv, type Transition } from "./keeper.ts";
 import { type Round, unreadableAs } from "./observer.ts";
@@ -33,8 +34,8 @@ export interface SupervisorOptions
   /** An absence was confirmed by a person, or the resource is gone: no site counts it any more (rule 12). */
   readonly settled: (uid: string) => void;
   readonly onTransition?: (transition: Transition) => void;
-  /** Told of every resource that the cluster brought news of, and of those that went. */
-  readonly onlooker?: { touch(uid: string): void; retire(uid: string): void } | undefined;
+  /** Told of every resource that the cluster brought news of, of every crash of an actor, and of those that went. */
+  readonly onlooker?: Pick<History, "touch" | "crashed" | "retire"> | undefined;
   /** Idle time after which an actor sleeps, in milliseconds. @default 600_000 */
   readonly hibernateAfterMs?: number;
 }
@@ -86,6 +87,7 @@ export class Supervisor {
       inspect: options.inspect,
       onCrash: (keeper, error, crashes) => {
         options.metrics.crash();
+        options.onlooker?.crashed(keeper.object.metadata.uid, error);
         reportCrash(options, keeper.object, error, crashes, this.#stopped.signal);
       },
       onCacheHit: () => options.metrics.cache(true),

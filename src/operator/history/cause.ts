@@ -48,7 +48,13 @@ export type Cause =
   | { readonly kind: "secret"; readonly what: string; readonly name: string | undefined }
   | { readonly kind: "world" }
   | { readonly kind: "timer" }
-  | { readonly kind: "start"; readonly resourceVersion: string }
+  | {
+    readonly kind: "start";
+    readonly resourceVersion: string;
+    /** What is another than when the actor before it fell asleep or failed: mostly what it was woken for. */
+    readonly fields: readonly FieldChange[];
+    readonly deletion: boolean;
+  }
   | { readonly kind: "sleep" }
   | { readonly kind: "ended"; readonly effect: Effect; readonly outcome: string | undefined }
   | {
@@ -99,8 +105,7 @@ export function causeOf(
         kind: "object",
         resourceVersion: e.object.metadata.resourceVersion,
         fields: objectChanges(before.object, e.object),
-        deletion: e.object.metadata.deletionTimestamp !== undefined &&
-          before.object?.metadata.deletionTimestamp === undefined,
+        deletion: asksDeletion(before.object, e.object),
         rewound: e.rewound,
       };
     case "object.gone":
@@ -137,7 +142,13 @@ function internalCause(
   after: Partial<Pick<Knowledge, "object" | "failures">>,
 ): Cause {
   if (event.type === "xstate.init") {
-    return { kind: "start", resourceVersion: after.object?.metadata.resourceVersion ?? "" };
+    const { object } = after;
+    return {
+      kind: "start",
+      resourceVersion: object?.metadata.resourceVersion ?? "",
+      fields: object === undefined ? NONE : objectChanges(before.object, object),
+      deletion: asksDeletion(before.object, object),
+    };
   }
   if (event.type === "xstate.stop") return SLEEP;
   if (event.type.startsWith("xstate.after.")) return TIMER;
@@ -183,6 +194,10 @@ function endedCause(effect: Effect, learned: Learned, before: Before): Cause {
   }
   if (lookup !== undefined) return { kind: "found", by: effect, count: lookup.found.length };
   return { kind: "ended", effect, outcome: create?.outcome ?? modify?.outcome };
+}
+
+function asksDeletion(before: ExternalDatabase | undefined, after: ExternalDatabase | undefined): boolean {
+  return after?.metadata.deletionTimestamp !== undefined && before?.metadata.deletionTimestamp === undefined;
 }
 
 /** What is another in a newer copy of a resource, as far as an actor heeds it. */
@@ -235,9 +250,10 @@ export function sameCause(a: Cause, b: Cause): boolean {
       const other = b as typeof a;
       return isPlain(a) && isPlain(other);
     }
-    case "start":
-    case "crash":
-      return false;
+    case "start": {
+      const other = b as typeof a;
+      return a.resourceVersion === other.resourceVersion && isPlain(a) && isPlain(other);
+    }
     case "failed": {
       const other = b as typeof a;
       return a.effect === other.effect && a.errorClass === other.errorClass && a.code === other.code;
@@ -248,6 +264,6 @@ export function sameCause(a: Cause, b: Cause): boolean {
 }
 
 /** Nothing that an actor heeds is another: a label, somebody's status. */
-function isPlain({ fields, deletion, rewound }: Cause & { readonly kind: "object" }): boolean {
-  return fields.length === 0 && !deletion && rewound === undefined;
+function isPlain(cause: Cause & { readonly kind: "object" | "start" }): boolean {
+  return cause.fields.length === 0 && !cause.deletion && !("rewound" in cause && cause.rewound !== undefined);
 }

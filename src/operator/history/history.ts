@@ -94,8 +94,6 @@ interface Draft extends ActorLog {
 
 interface Seen {
   readonly value: unknown;
-  readonly status: string;
-  readonly error?: unknown;
   readonly context?: Partial<DatabaseContext>;
 }
 
@@ -173,6 +171,31 @@ export class History {
   cloudCall(site: string, call: CloudCall): void {
     this.tally(site).count(call.verb, call.outcome);
     this.book.cloud(call);
+  }
+
+  /** A resource's actor failed: what it was about ends with that, and XState tells no inspector of it. */
+  crashed(uid: string, error: unknown): void {
+    const log = this.#logs.get(uid);
+    if (log === undefined) return;
+    const { open, before: { object } } = log;
+    const last = log.steps.at(-1);
+    log.open = undefined;
+    log.running = undefined;
+    this.#push(log, {
+      n: ++log.count,
+      at: this.#clock.now(),
+      event: open?.event.type ?? "crash",
+      cause: { kind: "crash", message: messageOf(error).slice(0, 400) },
+      route: open?.route ?? this.#routes.from(log.at),
+      durationMs: Math.round(this.#clock.monotonic() - log.since),
+      generation: object?.metadata.generation ?? 0,
+      ready: last?.ready ?? "",
+      synced: last?.synced ?? "",
+      calls: undefined,
+      repeated: 0,
+      lastAt: 0,
+    });
+    this.touch(uid);
   }
 
   /** The resource is gone, or nothing runs for it any more. */
@@ -267,7 +290,7 @@ export class History {
   }
 
   /** The steps from one rest, or effect, to the next are over. */
-  #stepped(log: Draft, event: Open["event"], { value, status, error, context }: Seen): void {
+  #stepped(log: Draft, event: Open["event"], { value, context }: Seen): void {
     const open = log.open ?? this.#opened(log, event);
     log.open = undefined;
     const knowledge = context?.knowledge;
@@ -277,9 +300,7 @@ export class History {
     const known = log.before.object;
     const echo = open.event.type === "object.changed" &&
       known?.metadata.resourceVersion === object.metadata.resourceVersion;
-    const cause: Cause = status === "error"
-      ? { kind: "crash", message: messageOf(error).slice(0, 400) }
-      : causeOf(open.event, open.from, log.before, knowledge ?? {});
+    const cause = causeOf(open.event, open.from, log.before, knowledge ?? {});
     const observation = knowledge?.observation;
     log.before = {
       object,
@@ -291,8 +312,12 @@ export class History {
     const calls = open.left ? open.calls : undefined;
     // An effect that was begun meanwhile has calls of its own.
     if (open.left && log.running === open.calls) log.running = undefined;
-    const idle = !moved && status !== "error" && calls === undefined &&
-      (echo || cause.kind === "world" || cause.kind === "other");
+    const ready = context?.decision?.ready.reason ?? "";
+    const synced = context?.decision?.synced.reason ?? "";
+    const last = log.steps.at(-1);
+    // Nothing was decided otherwise: what was known already, or a wait that led to the rest of it.
+    const idle = !moved && calls === undefined && last?.ready === ready && last.synced === synced &&
+      (echo || cause.kind === "world" || cause.kind === "timer" || cause.kind === "other");
     if (!idle) {
       this.#push(log, {
         n: ++log.count,
@@ -302,8 +327,8 @@ export class History {
         route: open.route,
         durationMs: Math.round(now - log.since),
         generation: object.metadata.generation,
-        ready: context?.decision?.ready.reason ?? "",
-        synced: context?.decision?.synced.reason ?? "",
+        ready,
+        synced,
         calls: calls === undefined || calls.length === 0 ? undefined : calls,
         repeated: 0,
         lastAt: 0,

@@ -62,8 +62,7 @@ export function causeWords(cause: Cause): string {
       const { resourceVersion, fields, deletion, rewound } = cause;
       const told = [
         ...(rewound === undefined ? [] : [`the cluster went back in time, ${quote(rewound)} is no more`]),
-        ...(deletion ? ["its deletion is asked for"] : []),
-        ...fields.map(change),
+        ...objectWords({ fields, deletion }),
       ];
       const what = told.length === 0 ? "nothing that the operator heeds was changed" : told.join(", ");
       return `Kubernetes, resourceVersion ${oneLine(resourceVersion)}: ${what}`;
@@ -98,8 +97,12 @@ export function causeWords(cause: Cause): string {
       return "something of the account changed";
     case "timer":
       return "the wait is over";
-    case "start":
-      return `the actor starts from resourceVersion ${oneLine(cause.resourceVersion)}`;
+    case "start": {
+      const told = objectWords(cause);
+      return `the actor starts from resourceVersion ${oneLine(cause.resourceVersion)}${
+        told.length === 0 ? "" : `: ${told.join(", ")}`
+      }`;
+    }
     case "sleep":
       return "idle for long: the actor sleeps, or the operator ends";
     case "ended":
@@ -116,6 +119,12 @@ export function causeWords(cause: Cause): string {
     case "other":
       return cause.type;
   }
+}
+
+function objectWords(
+  { fields, deletion }: { readonly fields: readonly FieldChange[]; readonly deletion: boolean },
+): string[] {
+  return [...(deletion ? ["its deletion is asked for"] : []), ...fields.map(change)];
 }
 
 function callOf({ to, verb, outcome, at, durationMs, fact }: Call): CallRecord {

@@ -1,0 +1,172 @@
+/**
+ * The history of an actor: what it tells, what it keeps, and what it costs nobody who does not ask.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { History, MAX_GONE, MAX_STEPS } from "../../src/operator/history/history.ts";
+import { historyOf } from "../../src/operator/history/words.ts";
+import type { HistoryEntry } from "../../src/server/api/types.ts";
+import { databaseOf, inStep, MINUTE, PERIOD } from "../support/fleet.ts";
+import { inWorld, type World } from "../support/world.ts";
+
+function withHistory(world: World, deps: Parameters<World["start"]>[0] = {}) {
+  const history = new History(world.clock);
+  const process = world.start({ history, ...deps });
+  const of = (name: string) => {
+    const log = history.of(world.get(name)?.metadata.uid ?? "");
+    assert(log !== undefined, `${name} has no history`);
+    return historyOf(log).entries;
+  };
+  return { history, process, of };
+}
+
+/** A step in one line: event, way and calls. */
+function line({ event, from, to, calls }: HistoryEntry): string {
+  return [event, `${from}>${to}`, ...calls.map((c) => `${c.to}.${c.verb}=${c.outcome}`)].join(" ");
+}
+
+Deno.test("a life from new to Available is told step by step, each with the calls that its effect made", () =>
+  inWorld({}, async (world) => {
+    const { of } = withHistory(world);
+    await world.run(500); // the account is known
+    await inStep(world);
+    const entries = of("orders");
+    const told = entries.map(line);
+    assertEquals(told[0], "start >Pending.finalize");
+    assertEquals(told[1], "finalize done Pending.finalize>Creating.create kubernetes.patch=ok");
+    assertEquals(told[2], "create done Creating.create>Creating.record cloud.create=ok");
+    assert(
+      told.includes("report done Available.report>Available.idle kubernetes.patchStatus=ok"),
+      told.join("\n"),
+    );
+    assertEquals(entries.at(-1)?.ready, "Available");
+    const create = entries[2]?.calls[0];
+    assertEquals(create?.detail, 'engine "postgres", version "14.2", sizeGb 20');
+    assert(entries.every((e, i) => i === 0 || e.n > entries[i - 1]!.n), "numbers grow");
+  }));
+
+Deno.test("an edit, and a drift at the cloud, are told with what was changed and what the repair brought", () =>
+  inWorld({}, async (world) => {
+    const { of } = withHistory(world, { hibernateAfterMs: 3_600_000 });
+    await inStep(world);
+    world.cluster.edit("default", "orders", { sizeGb: 30 });
+    await world.run(MINUTE);
+    await world.available("orders");
+    const edit = of("orders").find((e) => /spec\.sizeGb 20 → 30/.test(e.cause));
+    assertEquals([edit?.event, edit?.from, edit?.to], ["object.changed", "Available.idle", "Drifted.modify"]);
+    assertMatch(edit?.cause ?? "", /^Kubernetes, resourceVersion \d+: /);
+
+    world.cloud.edit(databaseOf(world, "orders").id, { sizeGb: 25 });
+    const before = of("orders").at(-1)?.n ?? 0;
+    await world.run(PERIOD * 1.2);
+    await world.available("orders");
+    const since = of("orders").filter((e) => e.n > before);
+    const drift = since.find((e) => e.event === "external.listed" && e.to.startsWith("Drifted"));
+    assertMatch(drift?.cause ?? "", /^the list: the database is "Available", sizeGb 30 → 25$/);
+    const repair = since.find((e) => e.event === "modify done");
+    assertEquals(
+      repair?.calls.filter((c) => c.verb === "modify").map((c) => `${c.outcome} ${c.detail}`),
+      ["ok sizeGb 30"],
+    );
+    const back = since.find((e) => e.to.startsWith("Available"));
+    assertMatch(back?.cause ?? "", /sizeGb 25 → 30/);
+  }));
+
+Deno.test("a failure tells its class, its message and the next try; tries that repeat are counted and not kept", () =>
+  inWorld({ engines: { postgres: ["14"] } }, async (world) => {
+    const { of } = withHistory(world);
+    world.cluster.create("default", "orders", { version: "99" });
+    await world.run(2 * 60 * MINUTE);
+    const entries = of("orders");
+    const failed = entries.find((e) => e.event === "create failed");
+    assertMatch(
+      failed?.cause ?? "",
+      /^create: rejected \(\w+\): .*99.*; failure \d+ in a row, next try in \d+ (s|min)$/,
+    );
+    assertEquals(failed?.calls.find((c) => c.verb === "create")?.outcome, "rejected");
+    assert(entries.some((e) => (e.repeated ?? 0) > 3), JSON.stringify(entries.map((e) => e.repeated)));
+    assert(entries.length < 40, `${entries.length} entries`);
+  }));
+
+Deno.test("F4: a crash is told by its error, and the actor that starts after it goes on with the same history", () =>
+  inWorld({}, async (world) => {
+    const { of } = withHistory(world);
+    await inStep(world);
+    const good = world.get("orders")!.status!;
+    world.cluster.setStatus("default", "orders", { ...good, conditions: 7 } as unknown as typeof good);
+    world.cluster.edit("default", "orders", { sizeGb: 50 });
+    await world.until("crashed", () => world.lines.some((l) => /actor crashed/.test(l.message)));
+    world.cluster.setStatus("default", "orders", good);
+    await world.until("50 GiB", () => databaseOf(world, "orders").sizeGb === 50, 70_000);
+    const entries = of("orders");
+    assertMatch(
+      entries.find((e) => /the actor failed/.test(e.cause))?.cause ?? "",
+      /: .*(not a function|conditions)/,
+    );
+    assertEquals(entries[0]?.n, 1);
+    assert(entries.filter((e) => e.event === "start").length >= 2);
+    assert(entries.some((e) => e.calls.some((c) => c.verb === "modify" && c.outcome === "ok")));
+  }));
+
+Deno.test("a history lives through sleep and waking of its actor, and tells what it was woken for", () =>
+  inWorld({}, async (world) => {
+    const { of, process } = withHistory(world, { hibernateAfterMs: MINUTE });
+    await inStep(world);
+    await world.run(5 * MINUTE);
+    assertEquals([...process.operator.supervisor.keepers][0]?.hibernating, true);
+    assertEquals(of("orders").at(-1)?.event, "sleep");
+    world.cluster.edit("default", "orders", { sizeGb: 40 });
+    await world.run(MINUTE);
+    const after = of("orders");
+    const woken = after[after.findIndex((e) => e.event === "sleep") + 1];
+    assertEquals([after[0]?.event, woken?.event, woken?.to], ["start", "start", "Drifted.modify"]);
+    assertMatch(woken?.cause ?? "", /^the actor starts from resourceVersion \d+: spec\.sizeGb 20 → 40$/);
+  }));
+
+Deno.test("the ring is bounded, and says how much it let go", () =>
+  inWorld({}, async (world) => {
+    const { of, history } = withHistory(world);
+    await inStep(world);
+    for (let size = 21; size < 80; size++) {
+      world.cluster.edit("default", "orders", { sizeGb: size });
+      await world.run(20_000);
+    }
+    const log = history.of(world.get("orders")?.metadata.uid ?? "");
+    assertEquals(log?.steps.length, MAX_STEPS);
+    assert((log?.dropped ?? 0) > 0);
+    assertEquals(of("orders").length, MAX_STEPS);
+  }));
+
+Deno.test("the history of a resource ends with it, and the last of those that went are kept", () =>
+  inWorld({}, async (world) => {
+    const { history } = withHistory(world);
+    for (let i = 0; i < MAX_GONE + 5; i++) world.cluster.create("default", `db-${i}`, {});
+    await world.available(...Array.from({ length: MAX_GONE + 5 }, (_, i) => `db-${i}`));
+    const names = new Map(world.cluster.all().map((o) => [o.metadata.uid, o.metadata.name]));
+    const told: string[] = [];
+    history.listen({ changed: () => {}, gone: (gone) => told.push(gone) });
+    for (const name of names.values()) world.cluster.delete("default", name);
+    await world.until("all are gone", () => told.length === names.size);
+    assertEquals(history.of(told[0]!), undefined, "the first of them is let go");
+    const last = history.lastGone("default", names.get(told.at(-1)!)!);
+    assert(last !== undefined);
+    const entries = historyOf(last).entries;
+    assertEquals(entries.at(-1)?.to, "Finalized");
+    assert(entries.some((e) => e.calls.some((c) => c.verb === "delete" && c.outcome === "ok")));
+    assert(entries.some((e) => /its deletion is asked for/.test(e.cause)));
+  }));
+
+Deno.test("no password is in a history, of a create, of a rotation, or of a Secret that was written", () =>
+  inWorld({ passwords: "always" }, async (world) => {
+    const { of } = withHistory(world);
+    await inStep(world);
+    world.cluster.annotate("default", "orders", { "db.my.domain/rotate-password": "now" });
+    await world.run(2 * MINUTE);
+    const text = JSON.stringify(of("orders"));
+    assertMatch(text, /"a password"|a password/);
+    assertMatch(text, /createSecret|patchSecret/);
+    const password = world.secrets.read("orders-connection")?.password ?? "";
+    assertEquals(password.length, 32);
+    assert(!text.includes(password) && !text.includes(btoa(password)));
+  }));
