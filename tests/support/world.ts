@@ -114,7 +114,7 @@ export class World {
   }
 
   /** A condition as `status/reason`. */
-  condition(name: string, type: "Ready" | "Synced"): string {
+  condition(name: string, type: "Ready" | "Synced" | "WithinQuota"): string {
     const c = this.get(name)?.status?.conditions?.find((c) => c.type === type);
     return c === undefined ? "none" : `${c.status}/${c.reason}`;
   }
