@@ -14,6 +14,8 @@ export interface Asked {
   /** Header `x-test-verb`: the port's verb, where the test's fetch says it. */
   readonly verb: string | undefined;
   readonly parameters: URLSearchParams;
+  /** The id of the key that it is signed with. */
+  readonly keyId: string | undefined;
 }
 
 /** A running proxy. */
@@ -78,7 +80,9 @@ export function serveProxy(upstream: string): Proxy {
       const parameters = new URLSearchParams(body);
       const action = parameters.get("Action") ?? "";
       const mutates = !/^(Describe|List|Get|AssumeRole)/.test(action);
-      const asked: Asked = { action, mutates, verb: headers.get("x-test-verb") ?? undefined, parameters };
+      const verb = headers.get("x-test-verb") ?? undefined;
+      const keyId = /Credential=(\w+)/.exec(headers.get("authorization") ?? "")?.[1];
+      const asked: Asked = { action, mutates, verb, parameters, keyId };
       const fate = proxy.fate(asked);
       if (fate === "before") return;
       proxy.asked.push(asked);
