@@ -30,12 +30,14 @@ async function logsIn(server: PostgresServer, { access }: Database, password: st
 
 /** Statements that change something. */
 const MUTATES = /^(CREATE|COMMENT|ALTER|REVOKE|DROP)/;
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 180_000;
 /** How often each cut is made; more for a campaign: `EDB_CUT_ROUNDS=100`. */
 const ROUNDS = Number(Deno.env.get("EDB_CUT_ROUNDS") ?? 1);
 const FATES = Array.from({ length: ROUNDS }, () => ["before", "after"] as const).flat();
 /** Cuts at the same time, each of a database of its own: most of a cut is waiting for the server. */
 const AT_ONCE = 8;
+/** Time-out of calls that are cut, in milliseconds: a busy machine is not what is tried here. */
+const ROOMY = { timeoutMs: 120_000 };
 
 /** Where one cut is made, and the provider that comes after the one that is cut. */
 interface Stage {
@@ -117,7 +119,7 @@ async function cutEach(
   let made = 0;
   const cuts = FATES.flatMap((fate) => statements.map((_, n) => ({ n, fate }))).values();
   const worker = async () => {
-    const second = providerOn(server.urlOf(OPERATOR));
+    const second = providerOn(server.urlOf(OPERATOR), ROOMY);
     const admin = new pg.Client({ connectionString: server.url });
     await admin.connect();
     const names = async ({ tags }: CreateRequest) => {
@@ -127,11 +129,11 @@ async function cutEach(
     try {
       for (const { n, fate } of cuts) {
         const proxy = serveProxy(server.port);
-        const first = providerOn(server.urlOf({ ...OPERATOR, port: proxy.port }));
+        const first = providerOn(server.urlOf({ ...OPERATOR, port: proxy.port }), ROOMY);
         try {
           await first.info(CALL);
           await work({ server, proxy, first, second, names }, n, fate);
-          made++;
+          if (++made % 100 === 0) console.log(`PostgreSQL ${major}: ${made} cuts`);
         } catch (error) {
           // Told at once: of a campaign nobody awaits the end.
           console.error(`Cut ${made + 1}, ${fate} "${statements[n]}":`, error);
