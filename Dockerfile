@@ -24,7 +24,7 @@ COPY --from=build /deno-dir /deno-dir
 USER 65532:65532
 EXPOSE 8080
 # What the process may do is named here, and nothing else is allowed. Another cloud or database host is one more name in
-# --allow-net: deploy/deployment.yaml shows how. KUBERNETES_SERVICE_HOST is to be kubernetes.default.svc, as it is there.
+# --allow-net: see ALLOWED_HOSTS in deploy/base/deployment.yaml. KUBERNETES_SERVICE_HOST is to be kubernetes.default.svc, as it is there.
 # Any other environment variable reads as absent (--ignore-env), for some libraries look through all of them.
 ENTRYPOINT ["deno", "run", "--cached-only", "--no-prompt", "--import-map=import_map.json", \
   "--allow-env=EDB_*,AWS_*,KUBERNETES_SERVICE_HOST,KUBERNETES_SERVICE_PORT,KUBECONFIG,POD_NAME,POD_NAMESPACE", "--ignore-env", \

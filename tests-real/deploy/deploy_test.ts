@@ -91,7 +91,14 @@ Deno.test("kubectl apply -k deploy/ installs the operator with the least rights"
       const applied = await kube.kubectl("apply", "--validate=strict", "-f", `${ROOT}crds/`);
       assertEquals([applied.code, applied.stderr], [0, ""]);
     });
-    for (const overlay of ["deploy", "deploy/simulated"]) {
+    for (
+      const overlay of [
+        "deploy",
+        ...["simulated", "http", "postgres", "aws-rds", "namespaced", "classes"].map((name) =>
+          `deploy/${name}`
+        ),
+      ]
+    ) {
       await t.step(`the pod of ${overlay} is admitted under the restricted standard`, async () => {
         const rendered = (await kube.kubectl("kustomize", `${ROOT}${overlay}`)).stdout.split("\n---\n");
         const deployment = rendered.map((text) => parse(text)).find(({ kind }) => kind === "Deployment");

@@ -48,7 +48,7 @@ Deno.test("with the rights that deploy/ gives, and no more, a resource lives its
   const rendered = (await kube.kubectl("kustomize", BASE)).stdout;
   const rights = parseAllDocuments(rendered).map((document) => document.toJSON())
     .filter(({ kind }) => RIGHTS.test(kind));
-  assertEquals(rights.length, 10, "namespace, account, five roles, three of them bound");
+  assertEquals(rights.length, 12, "namespace, account, six roles, four of them bound");
   const stdin = JSON.stringify({ apiVersion: "v1", kind: "List", items: rights });
   const applied = await kube.kubectlWith({ stdin }, "apply", "-f", "-");
   assertEquals(applied.code, 0, applied.stderr);

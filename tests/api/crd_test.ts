@@ -4,7 +4,7 @@ import { structuralSchema } from "../../src/api/crd.ts";
 import { RULES, SPEC_RULES } from "../../src/api/rules.ts";
 import { CRD_FILES } from "../../tools/crds.ts";
 
-Deno.test("The CRDs in crds/ are those that the schemas make", async () => {
+Deno.test("The CRDs in crds/ and in the Helm chart are those that the schemas make", async () => {
   for (const { file, yaml } of CRD_FILES) {
     assertEquals(await Deno.readTextFile(file), yaml(), 'run "deno task crds"');
   }

@@ -22,6 +22,8 @@ export const DOCUMENTS = [
   "docs/reference/crds.md",
   "docs/reference/flags.md",
   "docs/observability.md",
+  "docs/install.md",
+  "docs/upgrade.md",
 ] as const;
 
 /** A file's text, by its path from the root. */

@@ -1,0 +1,75 @@
+/** The release check: the project can be released as it stands, and each version that strays is named. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { imageSteps } from "../../tools/release/image.ts";
+import { readVersions } from "../../tools/release/versions.ts";
+import { cleanEnv, mapFlags } from "../cli/support.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+const read = (file: string) => Deno.readTextFile(new URL(file, ROOT));
+
+Deno.test("the versions of deno.json, chart, manifests, image and documents agree", async () => {
+  assertEquals((await readVersions(read)).wrong, []);
+});
+
+for (
+  const [file, from, to] of [
+    ["deploy/helm/externaldatabase-operator/Chart.yaml", /^version: .*/m, "version: 9.9.9"],
+    ["deploy/helm/externaldatabase-operator/Chart.yaml", /^appVersion: .*/m, "appVersion: 9.9.9"],
+    ["deploy/base/kustomization.yaml", /newTag: .*/, "newTag: 9.9.9"],
+    ["docs/install.md", /externaldatabase-operator:\d[\w.-]*\w/, "externaldatabase-operator:9.9.9"],
+    ["docs/upgrade.md", /^## To .*/m, "## To 9.9.9"],
+    [".ci/run", /^deno_version=.*/m, "deno_version=9.9.9"],
+  ] as const
+) {
+  Deno.test(`another version in ${file} (${to}) is named`, async () => {
+    const { wrong } = await readVersions(async (name) => {
+      const text = await read(name);
+      return name === file ? text.replace(from, to) : text;
+    });
+    assertEquals(wrong.length, 1, wrong.join("\n"));
+    assertStringIncludes(wrong[0]!, `${file}: it says 9.9.9`);
+  });
+}
+
+Deno.test("deno task release --check ends well, and --sbom writes a bill of what the operator loads", async () => {
+  const file = await Deno.makeTempFile({ suffix: ".json" });
+  try {
+    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "--no-check", ...mapFlags(), "tools/release.ts", "--check", "--sbom", file],
+      cwd: ROOT,
+      env: cleanEnv(),
+      clearEnv: true,
+      stdin: "null",
+    }).output();
+    const text = new TextDecoder();
+    assertEquals(code, 0, text.decode(stdout) + text.decode(stderr));
+    assertStringIncludes(text.decode(stdout), "can be released");
+    const { components } = JSON.parse(await Deno.readTextFile(file)) as {
+      readonly components: readonly Readonly<Record<string, unknown>>[];
+    };
+    const scope = (name: string) =>
+      components.find((c) => c["name"] === name || `${c["group"]}/${c["name"]}` === name)?.["scope"];
+    for (const name of ["xstate", "@kubernetes/client-node", "pg", "@aws-sdk/client-rds", "zod"]) {
+      assertEquals(scope(name), "required", name);
+    }
+    for (const name of ["fast-check", "@cyclonedx/cyclonedx-library"]) {
+      assertEquals(scope(name), "excluded", name);
+    }
+    const released = components.filter((c) => c["scope"] === "required" && c["type"] === "library");
+    assertEquals(released.filter((c) => c["licenses"] === undefined).map((c) => c["name"]), []);
+  } finally {
+    await Deno.remove(file);
+  }
+});
+
+Deno.test("the image's steps build from this folder with version and commit as labels, and ask the image for its version", () => {
+  const plan = { name: "registry.example/edb", version: "1.2.3", revision: "abc" };
+  for (const builder of ["docker", "podman"] as const) {
+    const [build, ask, ...more] = imageSteps(builder, plan);
+    assertEquals([build?.slice(0, 2), build?.at(-1), more], [[builder, "build"], ".", []]);
+    assert(build?.includes("org.opencontainers.image.version=1.2.3"));
+    assert(build?.includes("org.opencontainers.image.revision=abc"));
+    assertEquals(ask?.slice(-2), ["registry.example/edb:1.2.3", "--version"]);
+  }
+  assertEquals(imageSteps("buildah", plan).map(([command, verb]) => `${command} ${verb}`), ["buildah bud"]);
+});
