@@ -19,6 +19,14 @@ Deno.test("The image builds, and answers as a non-root user with nothing writabl
       }
       assert(entrypoint.includes("--cached-only") && entrypoint.includes("--no-prompt"));
     });
+    await t.step("--version is that of deno.json", async () => {
+      const { version } = JSON.parse(
+        await Deno.readTextFile(new URL("../../deno.json", import.meta.url)),
+      );
+      const output = await image.run(["--version"], { readOnly: true });
+      assertEquals([output.code, output.stderr], [0, ""]);
+      assertStringIncludes(output.stdout, version);
+    });
     await t.step("--help answers", async () => {
       const output = await image.run(["--help"], { readOnly: true });
       assertEquals(output.code, 0, output.stderr);

@@ -1,5 +1,7 @@
 /** The release check: the project can be released as it stands, and each version that strays is named. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { Ajv } from "ajv";
+import { loadedByMain } from "../../tools/release/graph.ts";
 import { imageSteps } from "../../tools/release/image.ts";
 import { readVersions } from "../../tools/release/versions.ts";
 import { cleanEnv, mapFlags } from "../cli/support.ts";
@@ -31,6 +33,22 @@ for (
   });
 }
 
+/** What CycloneDX's own schema, which its library ships, finds wrong with a bill. */
+async function faults(bill: unknown): Promise<readonly unknown[]> {
+  const { folders } = await loadedByMain(ROOT.pathname, mapFlags());
+  const [, folder] = [...folders].find(([key]) => key.startsWith("@cyclonedx/cyclonedx-library@"))!;
+  const load = async (name: string) =>
+    JSON.parse(await Deno.readTextFile(`${folder}/res/schema/${name}.SNAPSHOT.schema.json`));
+  const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true });
+  for (const name of ["spdx", "jsf-0.82"]) {
+    // By the name that the other refers to it with.
+    ajv.addSchema({ ...await load(name), $id: `http://cyclonedx.org/schema/${name}.SNAPSHOT.schema.json` });
+  }
+  const validate = ajv.compile(await load("bom-1.6"));
+  validate(bill);
+  return validate.errors ?? [];
+}
+
 Deno.test("deno task release --check ends well, and --sbom writes a bill of what the operator loads", async () => {
   const file = await Deno.makeTempFile({ suffix: ".json" });
   try {
@@ -44,7 +62,10 @@ Deno.test("deno task release --check ends well, and --sbom writes a bill of what
     const text = new TextDecoder();
     assertEquals(code, 0, text.decode(stdout) + text.decode(stderr));
     assertStringIncludes(text.decode(stdout), "can be released");
-    const { components } = JSON.parse(await Deno.readTextFile(file)) as {
+    const bill = JSON.parse(await Deno.readTextFile(file));
+    assertEquals(await faults(bill), []);
+    assert((await faults({ ...bill, components: [{ name: "without a type" }] })).length > 0);
+    const { components } = bill as {
       readonly components: readonly Readonly<Record<string, unknown>>[];
     };
     const scope = (name: string) =>
