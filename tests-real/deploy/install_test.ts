@@ -1,8 +1,8 @@
 /** Installing, upgrading and removing on a real API server, by Helm and by each overlay. No pod runs there. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { CHART, helm, kustomized } from "../support/helm.ts";
+import { CHART, helm, helmBinary, kustomized } from "../support/helm.ts";
 import { type Kube, startKube } from "../support/kube.ts";
-import { must } from "../support/process.ts";
+import { must, run as runCommand } from "../support/process.ts";
 import { inOrder } from "../support/steps.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
@@ -191,6 +191,46 @@ Deno.test("a release of the chart is installed, upgraded with its CRDs, and remo
         assertEquals([taken.code, taken.stderr], [0, ""]);
       });
     }
+  } finally {
+    await kube.stop();
+  }
+});
+
+/** The fenced blocks of a document that hold a word. */
+async function blocks(document: string, word: string): Promise<string[]> {
+  const text = await Deno.readTextFile(`${ROOT}docs/${document}`);
+  return [...text.matchAll(/^ *```\n([\s\S]*?)^ *```$/gm)].map((match) => match[1]!)
+    .filter((block) => block.includes(word));
+}
+
+Deno.test("the commands of docs/install.md and docs/upgrade.md for Helm do what they say, as written", async () => {
+  const kube = await startKube();
+  const home = `${kube.dir}/helm`;
+  const bin = `${kube.dir}/bin`;
+  try {
+    await Deno.mkdir(bin);
+    await Deno.symlink(await helmBinary(), `${bin}/helm`);
+    await Deno.symlink(kube.kubectlBin, `${bin}/kubectl`);
+    const shell = async (text: string) => {
+      const env = { PATH: `${bin}:${Deno.env.get("PATH")}`, KUBECONFIG: kube.kubeconfig, HOME: home };
+      const output = await runCommand("bash", ["-euc", text], { cwd: ROOT, env, timeoutMs: 120_000 });
+      assertEquals(output.code, 0, `${text}: ${output.stderr}`);
+    };
+    const deployment = async () =>
+      JSON.parse(await kubectl(kube, "get", "deployment", NAME, "-n", SYSTEM, "-o=json")).spec.template.spec;
+    const [install] = await blocks("install.md", "helm install");
+    await shell(install!.replaceAll("REGISTRY", "registry.example"));
+    const { containers: [container], volumes } = await deployment();
+    const { version } = JSON.parse(await Deno.readTextFile(`${ROOT}deno.json`));
+    assertEquals(container.image, `registry.example/externaldatabase-operator:${version}`);
+    assertEquals(volumes[0].projected.sources[0].secret.name, "externaldatabase-cloud");
+    assertMatch(container.env[0].value, /,db\.cloud\.example:443$/);
+    const [upgrade] = await blocks("upgrade.md", "helm upgrade");
+    await shell(upgrade!.split("\n").filter((line) => line.startsWith("helm ")).join("\n"));
+    assertEquals((await deployment()).containers[0].image, container.image, "values are kept");
+    const [crds] = await blocks("upgrade.md", "kubectl delete crd");
+    await shell(`helm uninstall ${NAME} -n ${SYSTEM}\n${crds}`);
+    assertEquals(await kubectl(kube, "get", "crd", "-o=name"), "");
   } finally {
     await kube.stop();
   }

@@ -1,20 +1,13 @@
 /**
  * What each way of installing lets the operator do, in full: the API server's own list of a token's rules, less what every
- * account may do, is exactly what is written here. Then the operator works under them, as its Deployment describes it.
+ * account may do, is exactly what is written here.
  */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { stringify } from "yaml";
-import { serveCloud } from "../../src/providers/simulated/server.ts";
+import { assert, assertEquals } from "@std/assert";
 import { eventually } from "../../tests/support/eventually.ts";
 import { accountKubeconfig } from "../support/account.ts";
-import { startDeployed } from "../support/deployed.ts";
-import { CHART, helm, kustomized, type Manifest, templated } from "../support/helm.ts";
-import { type Kube, startKube } from "../support/kube.ts";
-import { apply, conditionOf, fastCloud, manifest, messageOf, read } from "../support/operator.ts";
-
-const SYSTEM = "externaldatabase-system";
-const NAME = "externaldatabase-operator";
-const NAMESPACES = ["team-a", "team-b", "elsewhere"];
+import { CHART, kustomized, type Manifest, templated } from "../support/helm.ts";
+import { NAME, NAMESPACES, SYSTEM, withKube } from "../support/installed.ts";
+import type { Kube } from "../support/kube.ts";
 
 const rights = (resource: string, ...verbs: string[]) => verbs.map((verb) => `${resource} ${verb}`);
 const CLUSTER = [
@@ -67,22 +60,6 @@ async function rules(kube: Kube, namespace: string): Promise<string[]> {
   };
   const [operator, anyone] = await Promise.all([of(NAME), of("default")]);
   return [...operator].filter((right) => !anyone.has(right)).toSorted();
-}
-
-/** A cluster with the namespaces; what `install` put there goes with it. */
-async function withKube(work: (kube: Kube, home: string) => Promise<void>): Promise<void> {
-  const kube = await startKube();
-  try {
-    for (const namespace of [SYSTEM, ...NAMESPACES]) {
-      const made = await kube.kubectl("create", "namespace", namespace);
-      assertEquals(made.code, 0, made.stderr);
-    }
-    const account = ["get", "serviceaccount", "default", "-n", SYSTEM];
-    await eventually("its default account", async () => (await kube.kubectl(...account)).code === 0);
-    await work(kube, `${kube.dir}/helm`);
-  } finally {
-    await kube.stop();
-  }
 }
 
 const OF_RIGHTS = /^(ServiceAccount|(Cluster)?Role(Binding)?)$/;
@@ -167,157 +144,6 @@ Deno.test("each way of installing gives the operator's token the rights that are
         const removed = await kube.kubectlWith({ stdin }, "delete", "-f", "-", "--timeout=30s");
         assertEquals(removed.code, 0, removed.stderr);
       });
-    }
-  });
-});
-
-const CLOUD = "cloud.example:443";
-
-/** A resource that asks for a Secret becomes Ready, and its Secret is whole. */
-async function becomesReady(kube: Kube, namespace: string, name: string): Promise<void> {
-  await apply(kube, manifest(namespace, name, { connectionSecretRef: {} }));
-  await eventually(
-    `${namespace}/${name} is Ready`,
-    async () => conditionOf(await read(kube, namespace, name), "Ready") === "True/Available",
-    30_000,
-    50,
-  );
-  const secret = await kube.kubectl("get", "secret", `${name}-connection`, "-n", namespace, "-o", "json");
-  assertEquals(secret.code, 0, secret.stderr);
-  assertEquals(
-    Object.keys(JSON.parse(secret.stdout).data).toSorted(),
-    ["database", "host", "password", "port", "provider", "type", "uri", "username"],
-  );
-}
-
-/** helm install with the release's own namespace, then the process that its Deployment describes. */
-async function installed(kube: Kube, home: string, cloudUrl: string, ...args: string[]) {
-  const words = ["install", NAME, CHART, `--namespace=${SYSTEM}`, "--set=provider=http"];
-  const done = await helm(
-    { home, kubeconfig: kube.kubeconfig },
-    ...[...words, `--set=http.url=http://${CLOUD}`, ...args],
-  );
-  assertEquals(done.code, 0, done.stderr);
-  return await startDeployed(kube, SYSTEM, NAME, { [CLOUD]: new URL(cloudUrl).host });
-}
-
-Deno.test("installed by Helm, the operator makes a database and its Secret in any namespace", async () => {
-  await withKube(async (kube, home) => {
-    const cloud = fastCloud();
-    const server = serveCloud(cloud);
-    const child = await installed(kube, home, server.url, "--set=operator.logLevel=debug");
-    try {
-      await becomesReady(kube, "team-a", "orders");
-      await becomesReady(kube, "elsewhere", "orders");
-      const deleted = await kube.kubectl("delete", "edb", "--all", "-A", "--timeout=30s");
-      assertEquals([deleted.code, cloud.databases().length], [0, 0], deleted.stderr);
-      child.kill("SIGTERM");
-      assertEquals([await child.code(), child.err], [0, ""]);
-      assertEquals(/forbidden|NotCapable|Requires \w+ access/i.test(child.out), false, child.out);
-    } finally {
-      await child.end();
-      await server.close();
-    }
-  });
-});
-
-Deno.test("installed for one namespace, the operator works there, and knows of no resource elsewhere", async () => {
-  await withKube(async (kube, home) => {
-    const cloud = fastCloud();
-    const server = serveCloud(cloud);
-    const child = await installed(kube, home, server.url, '--set-json=namespaces=["team-a"]');
-    try {
-      await apply(kube, manifest("team-b", "orders", { connectionSecretRef: {} }));
-      await becomesReady(kube, "team-a", "orders");
-      await becomesReady(kube, "team-a", "more");
-      assertEquals((await read(kube, "team-b", "orders"))?.status, undefined);
-      assertEquals(cloud.databases().length, 2);
-      child.kill("SIGTERM");
-      assertEquals([await child.code(), child.err], [0, ""]);
-      assertEquals(/forbidden|NotCapable|Requires \w+ access/i.test(child.out), false, child.out);
-    } finally {
-      await child.end();
-      await server.close();
-    }
-  });
-});
-
-Deno.test("with Secrets in named namespaces alone, a resource elsewhere is told that Kubernetes refuses its Secret, until it is allowed", async () => {
-  await withKube(async (kube, home) => {
-    const server = serveCloud(fastCloud());
-    const named = '--set-json=connectionSecrets={"scope":"named","namespaces":["team-a"]}';
-    const child = await installed(kube, home, server.url, named);
-    try {
-      await becomesReady(kube, "team-a", "orders");
-      await apply(kube, manifest("team-b", "orders", { connectionSecretRef: {} }));
-      await eventually(
-        "it is told",
-        async () => conditionOf(await read(kube, "team-b", "orders"), "Ready") === "False/SecretPending",
-        30_000,
-        50,
-      );
-      await eventually(
-        "why",
-        async () =>
-          /cannot (get|create).*secrets/.test(messageOf(await read(kube, "team-b", "orders"), "Ready")),
-        30_000,
-        50,
-      );
-      const binding = (await kustomized("rights/secrets")).map((object) => ({
-        ...object,
-        metadata: { ...object["metadata"], namespace: "team-b" },
-      }));
-      const stdin = stringify({ apiVersion: "v1", kind: "List", items: binding });
-      const bound = await kube.kubectlWith({ stdin }, "apply", "-f", "-");
-      assertEquals(bound.code, 0, bound.stderr);
-      await becomesReady(kube, "team-b", "orders");
-    } finally {
-      await child.end();
-      await server.close();
-    }
-  });
-});
-
-Deno.test("installed by kustomize for classes alone, the operator reads the Secret that a class names and no other", async () => {
-  await withKube(async (kube) => {
-    const server = serveCloud(fastCloud(), { tokens: () => ["standard-1"] });
-    const [classes, secrets] = await Promise.all([kustomized("classes"), kustomized("rights/secrets")]);
-    const inTeamA = secrets.map((object) => ({
-      ...object,
-      metadata: { ...object["metadata"], namespace: "team-a" },
-    }));
-    const parameters = { url: `http://${CLOUD}`.replace(CLOUD, new URL(server.url).host) };
-    const token = {
-      apiVersion: "v1",
-      kind: "Secret",
-      metadata: { name: "class-standard", namespace: SYSTEM },
-      stringData: { token: "standard-1" },
-    };
-    const standard = {
-      apiVersion: "crd.my.domain/v1",
-      kind: "ExternalDatabaseClass",
-      metadata: { name: "standard", annotations: { "db.my.domain/is-default-class": "true" } },
-      spec: { provider: "http", parameters, credentialsSecretRef: { name: "class-standard" } },
-    };
-    for (const items of [[...classes, ...inTeamA, token], [standard]]) {
-      const stdin = JSON.stringify({ apiVersion: "v1", kind: "List", items });
-      const applied = await kube.kubectlWith({ stdin }, "apply", "--validate=strict", "-f", "-");
-      assertEquals(applied.code, 0, applied.stderr);
-      const crds = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"];
-      await kube.kubectl(...crds);
-    }
-    const child = await startDeployed(kube, SYSTEM, NAME, {
-      "db.cloud.example:443": new URL(server.url).host,
-    });
-    try {
-      await becomesReady(kube, "team-a", "orders");
-      const orders = await read(kube, "team-a", "orders");
-      assertEquals(orders?.status?.className, "standard");
-      assertStringIncludes(orders?.status?.account ?? "", "simulated");
-      assert(!child.out.includes("standard-1"));
-    } finally {
-      await child.end();
-      await server.close();
     }
   });
 });
