@@ -43,7 +43,7 @@ export async function becomesReady(kube: Kube, namespace: string, name: string):
   await eventually(
     `${namespace}/${name} is Ready`,
     async () => conditionOf(await read(kube, namespace, name), "Ready") === "True/Available",
-    30_000,
+    60_000,
     50,
   );
   const secret = await kube.kubectl("get", "secret", `${name}-connection`, "-n", namespace, "-o", "json");
