@@ -9,6 +9,7 @@ import { ANNOTATION } from "../api/constants.ts";
 import { isOlder, isOlderVersion, newerOf } from "../api/resource_version.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import { backoffMs } from "../core/backoff.ts";
+import type { SecretSeen } from "../binding/facts.ts";
 import type { Clock, TimerId } from "../core/clock.ts";
 import { equal } from "../core/equal.ts";
 import type { Random } from "../core/random.ts";
@@ -66,6 +67,8 @@ export class Keeper {
   #actor: ActorRefFrom<DatabaseMachine> | undefined;
   /** What a sleeping actor keeps. */
   #kept: Kept | undefined;
+  /** The connection Secret that a sleeping actor knew. */
+  #keptSecret: SecretSeen | undefined;
   /** What a crashed actor leaves to the next. */
   #left: Kept | undefined;
   #state: TopState | undefined;
@@ -105,6 +108,10 @@ export class Keeper {
   get hibernating(): boolean {
     return this.#kept !== undefined;
   }
+  /** The connection Secret as the actor knows it, or knew it when it fell asleep. */
+  get secret(): SecretSeen | undefined {
+    return this.snapshot?.context?.knowledge.secret ?? this.#keptSecret;
+  }
   /** The final state was reached: the CR may still be there for others' finalizers. */
   get finished(): boolean {
     return this.#finished;
@@ -123,6 +130,7 @@ export class Keeper {
     const { clock, machine, world } = this.env;
     const kept = this.#kept ?? this.#left;
     this.#kept = undefined;
+    this.#keptSecret = undefined;
     this.#left = undefined;
     const actor = createActor(machine, {
       input: { object: this.#object, world, ...(kept === undefined ? {} : { kept }) },
@@ -189,10 +197,11 @@ export class Keeper {
       decision.ready.status !== "True" || ownTimer ||
       mustReport(k, decision); // a write that failed waits for the rest, which is longer than its back-off
     if (pending || k.observation === undefined) return false;
-    const { bornHere, named, unknownSince, observation, mutatedAt, lastReadAt } = k;
+    const { bornHere, named, unknownSince, observation, mutatedAt, lastReadAt, secret } = k;
     this.#object = this.newest;
     this.#stopActor();
     this.#kept = { bornHere, named, unknownSince, observation, mutatedAt, lastReadAt };
+    this.#keptSecret = secret;
     return true;
   }
 

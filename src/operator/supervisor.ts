@@ -5,7 +5,9 @@
  * @module
  */
 import type { Cluster } from "../kube/port.ts";
+import { isOlderVersion } from "../api/resource_version.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
+import { equal } from "../core/equal.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import { sleep } from "../core/wait.ts";
@@ -232,16 +234,22 @@ export class Supervisor {
 
   /**
    * The connection Secrets of a namespace, or all, are listed: whoever has one by its status and none by the list is
-   * told, and whoever read or wrote one itself that went before a watch could tell. Each then reads it again.
+   * told, and whoever read or wrote one itself that went, or went back, before a watch could tell. Each then reads it
+   * again, for the list may be an old one.
    */
   onBindingsListed(of: (uid: string) => readonly SecretSeen[], namespace: string | undefined): void {
     for (const keeper of this.#keepers.values()) {
       const { metadata, status } = keeper.object;
       if (namespace !== undefined && metadata.namespace !== namespace) continue;
       const listed = of(metadata.uid);
-      const held = keeper.snapshot?.context.knowledge.secret;
-      if (held?.kind === "ours" && !listed.some((s) => s.kind === "ours" && s.uid === held.uid)) {
+      const held = keeper.secret;
+      const shown = held?.kind === "ours"
+        ? listed.find((s) => s.kind === "ours" && s.uid === held.uid)
+        : undefined;
+      if (held?.kind === "ours" && shown === undefined) {
         keeper.send({ type: "binding.changed", gone: held.uid });
+      } else if (held?.kind === "ours" && shown?.kind === "ours" && isBehind(shown, held)) {
+        keeper.send({ type: "binding.changed", secret: shown, rewound: true });
       } else if (status?.binding !== undefined && listed.length === 0) keeper.send({ type: "world.changed" });
     }
   }
@@ -382,4 +390,12 @@ function isExpected(object: ExternalDatabase): boolean {
   return !isObserveOnly(object) && status?.observeOnly !== true && status?.providerId !== undefined &&
     status.endpoint !== undefined &&
     metadata.deletionTimestamp === undefined;
+}
+
+type OurSecret = SecretSeen & { readonly kind: "ours" };
+
+/** Whether a list shows a Secret as it was before what is held of it, or otherwise under the same version. */
+function isBehind(shown: OurSecret, held: OurSecret): boolean {
+  const [listed, known] = [shown.resourceVersion, held.resourceVersion];
+  return isOlderVersion(listed, known) || (listed === known && !equal(shown, held));
 }

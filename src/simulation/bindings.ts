@@ -72,6 +72,11 @@ export class BindingJudge {
     world.store.listen((change) => this.#onResource(change));
   }
 
+  /** The cluster went back to where these Secrets were otherwise. */
+  restored(names: readonly string[]): void {
+    for (const name of names) this.#harmed.set(name, this.world.clock.monotonic());
+  }
+
   /** Something that people read. */
   told(what: string, words: () => string): void {
     if (this.#passwords.size === 0) return;

@@ -104,8 +104,10 @@ function act(world: World, deed: Deed): void {
     }
     case "restore":
       if (store.crd !== "established") return;
-      world.observer.restored(store.restore(clock.monotonic() - deed.ms, deed.bump));
-      kube.secrets.restore(clock.monotonic() - deed.ms, deed.bump);
+      world.observer.restored(
+        store.restore(clock.monotonic() - deed.ms, deed.bump),
+        kube.secrets.restore(clock.monotonic() - deed.ms, deed.bump),
+      );
       return kube.breakWatches();
     case "deleteCrd":
       store.deleteCrd();

@@ -155,9 +155,10 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
       ends.died();
       trace.add(world.time, p.name, `dies: ${why}`);
     },
-    restored: (uids) => {
+    restored: (uids, secrets) => {
       wasRestored = true;
       safety?.restored(uids);
+      safety?.bindings.restored(secrets);
     },
     duplicated: (uid) => safety?.taint(uid, "duplicated"),
     accountSwitched: () => safety?.accountSwitched(),

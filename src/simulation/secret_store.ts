@@ -165,9 +165,10 @@ export class SecretStore {
     return ownerReferences.length > 0 && !ownerReferences.some((o) => this.lives(o.uid));
   }
 
-  /** Goes back to the state of monotonic time `at`, as the resources do. */
-  restore(at: number, bump: number): void {
+  /** Goes back to the state of monotonic time `at`, as the resources do. The names of those that changed since. */
+  restore(at: number, bump: number): readonly string[] {
     const rv = this.versionAt(at);
+    const changed = new Set(this.since(rv).map((c) => c.object.metadata.name));
     const secrets = this.asOf(rv);
     this.#secrets.clear();
     for (const secret of secrets) this.#secrets.set(keyText(secret.metadata), secret);
@@ -175,6 +176,7 @@ export class SecretStore {
     this.#rv = rv + bump;
     if (bump > 0) this.#compactedTo = this.#rv;
     this.collectLater();
+    return [...changed];
   }
 
   /** Forgets the history. */

@@ -29,7 +29,7 @@ export interface WorldObserver extends ProcessObserver {
   /** A person put a second database of this UID in. */
   duplicated(uid: string): void;
   /** The cluster went back in time; these UIDs had changed since. */
-  restored(uids: readonly string[]): void;
+  restored(uids: readonly string[], secrets: readonly string[]): void;
   /** The credentials lead to another account now. */
   accountSwitched(): void;
 }

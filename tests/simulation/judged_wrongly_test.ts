@@ -26,6 +26,8 @@ const SEEDS: Readonly<Record<number, string>> = {
   1_719_039: "a process that wakes to a SIGTERM finds an answer behind it (wait)",
   80_451:
     "a pause that ended is known from the answer of the actor's own write before a watch tells (rule 14)",
+  27_986:
+    "a cluster went back by no more than a write of the operator to a connection Secret, and a list finds out (K4)",
   83_844: "a watch that fell silent tells of an edit before it tells that the resource only observes (D4)",
 };
 
