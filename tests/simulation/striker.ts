@@ -162,7 +162,7 @@ export class Striker {
   #undo(deletedAt: string): void {
     const { store, clock, kube, observer } = this.#world;
     const ms = clock.now() - Date.parse(deletedAt) + 1_500; // the timestamp has no fractions in a real cluster
-    observer.restored(store.restore(clock.monotonic() - ms, 1_000));
+    observer.restored(store.restore(clock.monotonic() - ms, 1_000), []);
     kube.faults.watchLagMs = 50;
     kube.breakWatches();
   }
