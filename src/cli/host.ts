@@ -29,7 +29,9 @@ import { createMetrics } from "../server/metrics.ts";
 import { readOperator } from "./readings.ts";
 import { chartOnce } from "../server/api/chart_once.ts";
 import { fleetView } from "./fleet_view.ts";
+import type { HttpOptions } from "./http_options.ts";
 import { hostOf, listening } from "./listening.ts";
+import { secureHttp } from "./secure_http.ts";
 import { healthOf, readyOf } from "./reports.ts";
 import type { ListenAddress } from "./values.ts";
 
@@ -42,6 +44,10 @@ export interface HostOptions {
   /** Unique to this process: holder of the lease, reporter of Events. */
   readonly identity: string;
   readonly listen: ListenAddress;
+  /** Who may see metrics and the page. @default none: everybody */
+  readonly httpAuth?: HttpOptions["httpAuth"];
+  /** Files of the HTTP server's certificate and key. @default plain HTTP */
+  readonly tls?: HttpOptions["tls"];
   readonly namespaces: readonly string[];
   readonly pollIntervalMs: number;
   readonly cacheTtlMs: number;
@@ -121,7 +127,6 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
     callTimeoutMs: options.callTimeoutMs,
   });
   const { operator, elector } = tenure;
-  metrics.attach(() => readOperator(operator, tenure.phase, clock));
   const subject = {
     operator,
     clock,
@@ -130,6 +135,7 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
     leaseError: () => elector?.problem,
   };
   try {
+    const secure = await secureHttp(options, { transport, clock, log, metrics });
     const server = await listening(options.listen, "listen", () =>
       serveOperator({
         listen: options.listen,
@@ -140,17 +146,25 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
         view: fleetView({ operator, history, clock, phase: () => tenure.phase }),
         chart: chartOnce(),
         pageFolder: PAGE_FOLDER,
+        gate: secure.gate,
+        pair: secure.pair,
         onError: (error) => log.log("error", "Answering an HTTP request failed", { error: messageOf(error) }),
       }));
     try {
       log.log("info", "The operator has started", {
         cluster: config.source,
         provider: provider.name,
-        url: `http://${hostOf(server.address)}`,
+        url: `${secure.pair === undefined ? "http" : "https"}://${hostOf(server.address)}`,
       });
+      metrics.attach(() => ({
+        ...readOperator(operator, tenure.phase, clock),
+        streamClients: server.streams,
+      }));
       onListen?.(server.address, operator);
+      secure.follow((pair) => server.replace(pair));
       await tenure.run(signal);
     } finally {
+      await secure.end();
       await recorder.flush(FLUSH_MS);
       await server.close();
     }

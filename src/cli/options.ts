@@ -6,6 +6,7 @@
 import type { LogLevel } from "../core/log.ts";
 import type { Flag, FlagValues } from "./flag.ts";
 import type { StatechartOfOptions } from "./statechart_of.ts";
+import { HTTP_FLAGS, type HttpOptions, toHttpOptions } from "./http_options.ts";
 import type { ListenAddress } from "./values.ts";
 import {
   clusterIdentity,
@@ -31,7 +32,7 @@ export interface LogOptions {
 }
 
 /** Result of `start`. Durations are in milliseconds. */
-export interface StartOptions extends LogOptions {
+export interface StartOptions extends LogOptions, HttpOptions {
   readonly provider: ProviderName;
   /** Base URL of the `http` provider's cloud, without a trailing slash. */
   readonly cloudUrl?: string | undefined;
@@ -59,7 +60,6 @@ export interface StartOptions extends LogOptions {
   readonly concurrency: number;
   /** Provider calls a second; 0: no limit. */
   readonly rate: number;
-  readonly listen: ListenAddress;
   readonly leaderElect: boolean;
   /** Absent: the pod's own namespace, else `default`. */
   readonly leaseNamespace?: string | undefined;
@@ -208,13 +208,7 @@ export const START_FLAGS: readonly Flag[] = [
     parse: durationBetween("1s", "10m"),
     description: "how long one cloud call may take",
   },
-  {
-    name: "listen",
-    value: "host:port",
-    default: "127.0.0.1:8080",
-    parse: listenAddress,
-    description: "where health, metrics and the page are served",
-  },
+  ...HTTP_FLAGS,
   {
     name: "leader-elect",
     description: "work only while holding the Lease (default: on in a pod, else off)",
@@ -381,7 +375,7 @@ export function toStartOptions(values: FlagValues, inPod: boolean): StartOptions
     cacheTtlMs: values["cache-ttl"] as number,
     concurrency: values["concurrency"] as number,
     rate: values["rate"] as number,
-    listen: values["listen"] as ListenAddress,
+    ...toHttpOptions(values),
     leaderElect,
     leaseNamespace: values["lease-namespace"] as string | undefined,
     leaseName: values["lease-name"] as string,

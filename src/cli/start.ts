@@ -88,6 +88,8 @@ export async function runStart(options: StartOptions, environment: HostEnvironme
     },
     identity,
     listen: options.listen,
+    httpAuth: options.httpAuth,
+    tls: options.tls,
     namespaces: options.namespaces,
     pollIntervalMs: options.pollIntervalMs,
     cacheTtlMs: options.cacheTtlMs,

@@ -2,7 +2,7 @@
  * The operator's own HTTP server: health, metrics, the page, and a read-only view of the fleet.
  *
  * Promises: it answers GET and HEAD alone, changes nothing, holds no secret, escapes all it shows, and ends within
- * {@linkcode CLOSE_LIMIT_MS}. Assumes that whoever can reach the address may see the fleet; so on a loopback address
+ * {@linkcode CLOSE_LIMIT_MS}. Without a gate whoever can reach the address may see the fleet; so on a loopback address
  * it answers only to loopback names (a web page that re-points its own name at 127.0.0.1 gets 421).
  *
  * @module
@@ -12,8 +12,11 @@ import type { ListenAddress } from "../cli/values.ts";
 import { Api } from "./api/handler.ts";
 import type { ChartAnswer } from "./api/types.ts";
 import type { FleetView } from "./api/view.ts";
+import type { AccessGate } from "./access.ts";
 import { Assets } from "./assets.ts";
 import { textBody } from "./body.ts";
+import type { Pair } from "./certificate.ts";
+import { openListener } from "./listener.ts";
 import { parseFleetQuery, selectFleet } from "./fleet.ts";
 import { PAGE_CSP, renderPage } from "./page.ts";
 
@@ -45,6 +48,10 @@ export interface ServeOperatorOptions {
   readonly chart?: (() => Promise<ChartAnswer>) | undefined;
   /** Folder of the built page; where nothing was built there the plain table stands in for it. @default none */
   readonly pageFolder?: string | undefined;
+  /** Stands before all that it answers. @default whoever can reach it may see it */
+  readonly gate?: Pick<AccessGate, "guard"> | undefined;
+  /** Certificate and key; absent: plain HTTP. */
+  readonly pair?: Pair | undefined;
   /** Told of requests that failed inside. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -52,6 +59,10 @@ export interface ServeOperatorOptions {
 /** A running server. */
 export interface OperatorServer {
   readonly address: { readonly hostname: string; readonly port: number };
+  /** Open streams of server-sent events. */
+  readonly streams: number;
+  /** New connections get this certificate; rejects, and keeps the one before, when it is refused. */
+  replace(pair: Pair): Promise<void>;
   /** Stops taking requests, lets open ones end for a moment, then cuts them. */
   close(): Promise<void>;
 }
@@ -65,29 +76,28 @@ const SAFE_HEADERS = {
 
 /** Listens on `options.listen`. Throws when the address cannot be had. */
 export function serveOperator(options: ServeOperatorOptions): OperatorServer {
-  const { listen, clock, onError } = options;
+  const { onError, gate } = options;
   const api = new Api(options);
   const assets = options.pageFolder === undefined ? undefined : new Assets(options.pageFolder);
-  const abort = new AbortController();
-  const server = Deno.serve({
-    hostname: listen.hostname,
-    port: listen.port,
-    signal: abort.signal,
-    onListen: () => {},
-    onError(error) {
+  const served = { ...options, api, assets };
+  const open = (request: Request) => handle(request, served);
+  const listener = openListener({
+    ...options,
+    handle: gate === undefined ? open : gate.guard(open),
+    failed(error) {
       onError?.(error);
       return answer(500, "text/plain; charset=utf-8", "Internal error\n");
     },
-  }, (request) => handle(request, { ...options, api, assets }));
-  const { hostname, port } = server.addr as Deno.NetAddr;
+  });
   return {
-    address: { hostname, port },
+    address: listener.address,
+    get streams() {
+      return api.clients;
+    },
+    replace: (pair) => listener.replace(pair),
     async close() {
       api.close();
-      const timer = clock.setTimeout(() => abort.abort(), CLOSE_LIMIT_MS);
-      await server.shutdown();
-      clock.clearTimeout(timer);
-      await server.finished;
+      await listener.close(CLOSE_LIMIT_MS);
     },
   };
 }

@@ -10,6 +10,7 @@ import { Registry } from "prom-client";
 import type { Metrics } from "../core/metrics.ts";
 import { addProcessGauges, createReader } from "./gauges.ts";
 import { accountLabel, finite, Instruments, labelCap } from "./instruments.ts";
+import type { Access } from "./access.ts";
 import type { LoopMonitor } from "./loop.ts";
 import type { Readings } from "./readings.ts";
 
@@ -49,10 +50,12 @@ export interface PrometheusMetrics extends Metrics {
   readonly contentType: string;
   /** From now on `read` is asked at each {@linkcode render} for what has a value at any time. */
   attach(read: () => Readings): void;
+  /** One request ended at the gate of the HTTP server so. */
+  access(outcome: Access): void;
+  /** The HTTP server uses a certificate that expires then, Unix milliseconds; or a changed one could not be used. */
+  certificate(expiresAt: number | "failed"): void;
   /** What there is, by name. */
   describe(): readonly MetricDescription[];
-  /** The registry's makers, for other parts of the server that count something. */
-  readonly instruments: Instruments;
 }
 
 /** Metrics in a registry of their own. */
@@ -168,6 +171,20 @@ export function createMetrics(options: MetricsOptions = {}): PrometheusMetrics {
     "externaldatabase_cache_misses_total",
     "Single reads of a recorded database.",
   );
+  const accesses = make.counter(
+    "externaldatabase_http_access_total",
+    "Requests to the HTTP server by how they ended at its gate, where it has one.",
+    "outcome",
+  );
+  const expiry = make.gauge(
+    "externaldatabase_tls_certificate_expiry_timestamp_seconds",
+    "When the certificate of the HTTP server expires, where it has one.",
+  );
+  const reloads = make.counter(
+    "externaldatabase_tls_reload_failures_total",
+    "Changed certificates of the HTTP server that could not be used.",
+  );
+  expiry.remove();
   const capped = labelCap();
   const refresh = createReader(make, CONTROLLER, capped);
   addProcessGauges(make, options);
@@ -181,7 +198,6 @@ export function createMetrics(options: MetricsOptions = {}): PrometheusMetrics {
   /** Classes whose series begin with 0: else the first Ready would be no increase. */
   const zeroed = new Set<string>();
   return {
-    instruments: make,
     contentType: registry.contentType,
     render: () => {
       const readings = read?.();
@@ -238,5 +254,10 @@ export function createMetrics(options: MetricsOptions = {}): PrometheusMetrics {
     },
     drift: (what, reason) => (what === "found" ? found : repaired).inc({ reason: capped("reason", reason) }),
     crash: () => panics.inc({ controller }),
+    access: (outcome) => accesses.inc({ outcome }),
+    certificate(expiresAt) {
+      if (expiresAt === "failed") reloads.inc();
+      else expiry.set(finite(expiresAt / 1_000));
+    },
   };
 }

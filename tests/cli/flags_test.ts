@@ -55,6 +55,8 @@ Deno.test("start without flags has the documented defaults", async () => {
     concurrency: 64,
     rate: 0,
     listen: { hostname: "127.0.0.1", port: 8080 },
+    httpAuth: "none",
+    tls: undefined,
     leaderElect: false,
     leaseNamespace: undefined,
     leaseName: "externaldatabase-operator",

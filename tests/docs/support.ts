@@ -24,6 +24,7 @@ export const DOCUMENTS = [
   "docs/observability.md",
   "docs/install.md",
   "docs/upgrade.md",
+  "docs/http.md",
 ] as const;
 
 /** A file's text, by its path from the root. */

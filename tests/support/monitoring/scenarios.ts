@@ -35,6 +35,7 @@ export interface Scenario {
 /** What a scenario acts on. */
 export interface Stage {
   readonly world: World;
+  readonly metrics: PrometheusMetrics;
   phase: Phase;
   /** Makes databases `db-0` … and waits until they are in step. */
   fleet(count: number): Promise<void>;
@@ -57,6 +58,7 @@ export async function played(
     const { operator } = world.start({ metrics, ...scenario.deps });
     const stage: Stage = {
       world,
+      metrics,
       phase: "working",
       async fleet(count) {
         const names = Array.from({ length: count }, (_, i) => `db-${i}`);
@@ -285,6 +287,35 @@ export const SCENARIOS: readonly Scenario[] = [
     minutes: 40,
     alter: (text, minute) =>
       minute < 10 ? text : text.replace(/^(process_resident_memory_bytes) \S+$/m, "$1 1000000000"),
+  },
+  {
+    name: "the certificate is near its end",
+    fires: ["ExternalDatabaseCertificate"],
+    minutes: 30,
+    minute: at(0, ({ world, metrics }) => metrics.certificate(world.clock.now() + 5 * 86_400_000)),
+  },
+  {
+    name: "a certificate is rotated in time",
+    fires: [],
+    minutes: 60,
+    minute({ world, metrics }, minute) {
+      if (minute % 30 === 0) metrics.certificate(world.clock.now() + 30 * 86_400_000);
+    },
+  },
+  {
+    name: "a new certificate cannot be used",
+    fires: ["ExternalDatabaseCertificate"],
+    minutes: 30,
+    minute({ world, metrics }, minute) {
+      if (minute === 0) metrics.certificate(world.clock.now() + 30 * 86_400_000);
+      if (minute === 10) metrics.certificate("failed");
+    },
+  },
+  {
+    name: "access cannot be reviewed",
+    fires: ["ExternalDatabaseAccessReviewsFail"],
+    minutes: 40,
+    minute: (stage, minute) => stage.metrics.access(minute < 10 ? "allowed" : "failed"),
   },
   {
     name: "the heap is nearly used up",
