@@ -107,3 +107,34 @@ Deno.test("K3: a failover changes the Secret's host within one poll, and no pass
     await stage.available("a");
     assertEquals([password(stage), stage.calls("modify")], [before, []]);
   }));
+
+each(
+  EXTREMES,
+  (words) =>
+    `K1, D4: from managed to observe-only and back (${words}), killed at any call: the Secret stays as it was, and logs in`,
+  (cloud) =>
+    playAtEveryCrash({ plan: { cloud }, minutes: 30 }, async (stage) => {
+      await create(stage);
+      const before = JSON.stringify(stage.world.kube.secrets.find(KEY));
+      stage.edit("a", { managementPolicy: "ObserveOnly", providerId: stage.id("a") });
+      await stage.pause(10 * MINUTE);
+      assertEquals(JSON.stringify(stage.world.kube.secrets.find(KEY)), before);
+      assertEquals(stage.get("a").status?.binding?.name, KEY.name);
+      assertLogsIn(stage);
+      stage.edit("a", { managementPolicy: "Full" });
+      await stage.available("a", 10 * MINUTE);
+      assertEquals(password(stage), JSON.parse(before).data.password, "another password");
+      assertLogsIn(stage);
+      // A rotation that is asked for while it only observes waits, as every change does.
+      stage.edit("a", { managementPolicy: "ObserveOnly" });
+      stage.do({ do: "annotate", name: "a", key: ANNOTATION.rotatePassword, value: "2" });
+      await stage.pause(5 * MINUTE);
+      assertEquals(password(stage), JSON.parse(before).data.password, "rotated while it only observes");
+      assertLogsIn(stage);
+      stage.edit("a", { managementPolicy: "Full" });
+      await stage.until("rotated", () => stage.get("a").status?.binding?.rotation === "2", 10 * MINUTE);
+      await stage.available("a", 5 * MINUTE);
+      assert(password(stage) !== JSON.parse(before).data.password, "the password is the same");
+      assertLogsIn(stage);
+    }, 20),
+);
