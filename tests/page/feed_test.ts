@@ -167,6 +167,19 @@ Deno.test("a gap that the server cannot fill leads to a new snapshot", async () 
   assert(world.sources[0]?.closed);
 });
 
+Deno.test("who does not look on holds no stream, and goes on from where it was", async () => {
+  const world = await begun([sampleRow({ uid: "1" })]);
+  world.source.emit("rows", { changed: [], gone: [] }, "run-9");
+  world.feed.pause();
+  assert(world.source.closed);
+  world.feed.follow("shop/orders");
+  assertEquals(world.sources.length, 1);
+  world.feed.resume();
+  world.feed.resume();
+  assertEquals(world.sources.length, 2);
+  assertEquals(world.source.path, "/api/stream?since=run-9&database=shop%2Forders");
+});
+
 Deno.test("following a database opens a stream of it from where the last event was; what the old one says then is not heard", async () => {
   const world = await begun([sampleRow({ uid: "1" })]);
   world.source.emit("rows", { changed: [], gone: [] }, "run-9");

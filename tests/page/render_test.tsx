@@ -118,7 +118,7 @@ Deno.test("one database shows its state lit, each field beside what was observed
   ) {
     assertStringIncludes(html, text);
   }
-  for (const entry of sampleHistory()) assertStringIncludes(html, `Show step ${entry.n} `);
+  for (const entry of sampleHistory()) assertStringIncludes(html, `Show step ${entry.n} in the chart`);
 });
 
 Deno.test("a database that is not there, and a path that is none, say so", () => {

@@ -178,7 +178,6 @@ function CardBox(props: CardProps): JSX.Element {
       {href === undefined ? <g role="img" aria-label={said}>{body}</g> : (
         <a
           href={href}
-          aria-label={`${said}. Show them in the fleet`}
           onClick={(event) => follow(event, href)}
           onFocus={() => onNear?.(state.path)}
           onBlur={() => onNear?.(undefined)}
@@ -217,7 +216,7 @@ function ChipBox({ chip, card, counts, frame, hrefOf }: CardProps & { readonly c
   const room = width - 25 - (number ? measure(count(number), 11.5, 640) + 6 : 0);
   const body = (
     <>
-      <title>{step?.description ?? ""}</title>
+      {href === undefined && <title>{step?.description ?? ""}</title>}
       <rect x={x} y={y} width={width} height={CHIP} rx="6" />
       {step?.kind === "effect" && <path class="mark" d={`M${x + 7} ${y + 6.5}l6.5 4-6.5 4z`} />}
       {step?.kind === "rest" && <circle class="mark" cx={x + 10} cy={y + 10.5} r="2.5" />}
@@ -239,7 +238,6 @@ function ChipBox({ chip, card, counts, frame, hrefOf }: CardProps & { readonly c
     <a
       class={classes.join(" ")}
       href={href}
-      aria-label={`${chip.path}: ${plural(number ?? 0, "database")}. Show them in the fleet`}
       onClick={(event) => follow(event, href)}
     >
       {body}

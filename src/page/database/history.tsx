@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import type { CallRecord, HistoryAnswer, HistoryEntry } from "../../server/api/types.ts";
 import { familyClass } from "../families.ts";
 import { shown } from "../text/safe.ts";
-import { count, duration, plural } from "../text/time.ts";
+import { count, duration, plural, timeOfDay } from "../text/time.ts";
 import { At } from "../when.tsx";
 import { CopyButton } from "./copy.tsx";
 import { chapters, historyText, isMove, stepOf, topOf } from "./steps.ts";
@@ -85,7 +85,7 @@ function Step({ entry, shownNow, onGo }: {
   readonly shownNow: boolean;
   readonly onGo: (at: number | undefined) => void;
 }): JSX.Element {
-  const { n, at, event, cause, from, to, via, durationMs, calls, repeated = 0 } = entry;
+  const { n, at, event, cause, from, to, via, durationMs, calls, repeated = 0, lastAt } = entry;
   const moved = topOf(from) !== topOf(to);
   return (
     <li data-step={n} class={shownNow ? "step here" : "step"}>
@@ -93,12 +93,14 @@ function Step({ entry, shownNow, onGo }: {
         type="button"
         class="pick"
         aria-pressed={shownNow}
-        aria-label={`Show step ${n} in the chart: ${shown(event)}`}
         onClick={() => onGo(shownNow ? undefined : n)}
       >
+        <span class="unseen">Show step {n} in the chart:</span>
         <At at={at} />
         <code>{shown(event)}</code>
-        {repeated > 0 && <span class="flag">×{count(repeated + 1)}</span>}
+        {repeated > 0 && (
+          <span class="flag">×{count(repeated + 1)}{lastAt && `, last ${timeOfDay(lastAt)}`}</span>
+        )}
       </button>
       <p class="cause">{shown(cause)}</p>
       <p class={moved ? "trail moved" : "trail"}>
@@ -122,6 +124,7 @@ function Step({ entry, shownNow, onGo }: {
 }
 
 function Place({ path, short = false }: { readonly path: string; readonly short?: boolean }): JSX.Element {
+  if (path === "") return <span class="place f5">start</span>;
   const step = shown(stepOf(path));
   return (
     <span class={`place ${familyClass(path)}`}>

@@ -86,9 +86,9 @@ export function indexAt(entries: readonly HistoryEntry[], at: number): number {
   return index < 0 ? entries.length - 1 : index;
 }
 
-/** Whether anything but the step's own taking in happened: another state or a call. */
+/** Whether it led elsewhere or ended calls; else the actor took something in, decided anew, and stayed. */
 export function isMove(entry: HistoryEntry): boolean {
-  return entry.from !== entry.to || entry.via.length > 0 || entry.calls.length > 0;
+  return entry.from !== entry.to || entry.calls.length > 0;
 }
 
 /** One call in words: `cloud modify: ok after 0.2 s – sizeGb 20`. */

@@ -99,6 +99,7 @@ export function Table({ rows }: TableProps): JSX.Element {
   const first = Math.min(sight.first, count);
   const end = Math.min(sight.end, count);
   const tabStop = focused >= first && focused < end ? focused : first;
+  if (count === 0) return <p class="table soft nothing">No database matches.</p>;
   return (
     <div class="table" role="table" aria-label="Databases" aria-rowcount={count + 1}>
       <div role="rowgroup" class="thead">
@@ -120,7 +121,6 @@ export function Table({ rows }: TableProps): JSX.Element {
           />
         ))}
       </div>
-      {count === 0 && <p class="soft nothing">No database matches.</p>}
     </div>
   );
 }

@@ -32,6 +32,9 @@ export function start(): void {
   model.now.value = Date.now();
   setInterval(() => model.now.value = Date.now(), 1_000);
   addEventListener("popstate", arrive);
+  document.addEventListener("visibilitychange", look);
+  addEventListener("pagehide", () => feed?.pause());
+  addEventListener("pageshow", look);
   feed = new Feed({
     get: getJson,
     open: (path) => new EventSource(path),
@@ -72,6 +75,11 @@ export function refine(filter: FleetFilter, trail = true): void {
   if (trail) history.pushState(null, "", url);
   else history.replaceState(null, "", url);
   arrive();
+}
+
+function look(): void {
+  if (document.visibilityState === "hidden") feed?.pause();
+  else feed?.resume();
 }
 
 function arrive(): void {

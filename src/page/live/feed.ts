@@ -67,6 +67,7 @@ export class Feed {
   #source: FeedSource | undefined;
   #cursor = "";
   #wanted: string | undefined;
+  #paused = false;
   #connection: Connection = { state: "connecting" };
   #waitMs = FIRST_WAIT_MS;
   #cancel: (() => void) | undefined;
@@ -82,16 +83,29 @@ export class Feed {
     if (this.#source !== undefined && database === this.#wanted) return;
     this.#wanted = database;
     this.#database = undefined;
+    if (this.#paused) return;
     if (this.#cursor === "") void this.#begin();
     else this.#listen();
   }
 
-  /** Ends it. */
-  close(): void {
+  /**
+   * Ends it until {@linkcode Feed.resume}. Who does not look on holds no stream: over HTTP/1.1 a browser has six
+   * connections to a host, and as many forgotten tabs would leave none.
+   */
+  pause(): void {
+    this.#paused = true;
     this.#abort.abort();
     this.#cancel?.();
     this.#source?.close();
     this.#source = undefined;
+  }
+
+  /** Goes on from where it was paused. */
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    if (this.#cursor === "") void this.#begin();
+    else this.#listen();
   }
 
   async #begin(): Promise<void> {
@@ -113,7 +127,7 @@ export class Feed {
       this.#listen();
     } catch {
       // Whatever it was, the reader is told since when, and it is tried again.
-      this.#lose();
+      if (!this.#paused) this.#lose();
     } finally {
       limit();
     }
