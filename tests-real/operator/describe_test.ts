@@ -107,7 +107,7 @@ Deno.test("kubectl alone tells what becomes of a resource: created, refused, men
       await kubectl("wait", "--for=condition=Synced", "edb/orders", "-n", ns, "--timeout=20s");
       const told = await events("orders", 3); // the second Available is counted on the first
       assertEquals(told.filter((text) => text.includes("Updating")), [
-        "Normal Updating Changing sizeGb 10 → 20",
+        "Normal Updating Changing sizeGb 10 → 20: at the provider it is not as the spec asks",
       ]);
     });
 

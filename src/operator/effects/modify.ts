@@ -49,7 +49,11 @@ export const modify: EffectFunction = async (env, { knowledge, latest }, signal)
       type: "Normal",
       reason: "Updating",
       action: "Update",
-      note: `Changing ${describeChange(change, database)}`,
+      note: `Changing ${describeChange(change, database)}: ${
+        object.status?.observedGeneration === generation
+          ? "at the provider it is not as the spec asks"
+          : "the spec was edited"
+      }`,
     });
     return { observation: present(answer), modify: { outcome: "answered", at: answer.answeredAt }, repair };
   } catch (error) {

@@ -1,0 +1,101 @@
+/**
+ * `deno task bench:onlookers`: what it costs to keep histories, and to have fifty look on while a thousand transitions a
+ * second are made, as ratios of one run. Exits 1 beyond what docs/design.md promises.
+ *
+ * The fleet is in memory and its cloud in the same process, so that hardly anything but the actors is compared with:
+ * beside a real API server and cloud the ratios are smaller.
+ *
+ * @module
+ */
+import { denoArgs } from "../tests/cli/support.ts";
+
+const [count = 2_000, editsPerSecond = 240, seconds = 15] = Deno.args.map(Number);
+const CLIENTS = 50;
+/** What is promised: processor time and resident memory with fifty clients and histories, against neither. */
+const LIMITS = { cpu: 2, rss: 2, bytesPerActor: 24_000 };
+
+/** What one window cost. */
+interface Window {
+  readonly transitions: number;
+  readonly transitionsPerSecond: number;
+  readonly cpuSeconds: number;
+  readonly rssMiB: number;
+  readonly heapMiB: number;
+  readonly steps: number;
+}
+
+async function measure(
+  keeps: boolean,
+  clients: readonly number[],
+): Promise<(Window & { readonly clients: number; readonly mbPerSecond: number })[]> {
+  const script = new URL("onlookers_child.ts", import.meta.url).pathname;
+  const args = denoArgs([], ["-A", "--v8-flags=--expose-gc"]).slice(0, -1);
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [...args, script, ...[count, editsPerSecond, seconds, keeps ? 1 : 0].map(String)],
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  const lines = child.stdout.pipeThrough(new TextDecoderStream()).values();
+  let rest = "";
+  const line = async (): Promise<Record<string, number>> => {
+    while (!rest.includes("\n")) {
+      const { value, done } = await lines.next();
+      if (done) throw new Error("The operator under test ended");
+      rest += value;
+    }
+    const [first = "", ...more] = rest.split("\n");
+    rest = more.join("\n");
+    return JSON.parse(first);
+  };
+  const input = child.stdin.getWriter();
+  const windows = [];
+  try {
+    const { port } = await line();
+    for (const n of clients) {
+      const abort = new AbortController();
+      let bytes = 0;
+      const reading = Array.from({ length: n }, async (_, i) => {
+        const query = i % 5 === 0 ? `?database=default/db-${i}` : "";
+        const answer = await fetch(`http://127.0.0.1:${port}/api/stream${query}`, { signal: abort.signal });
+        for await (const chunk of answer.body!) bytes += chunk.length;
+      });
+      const ended = Promise.allSettled(reading);
+      await input.write(new TextEncoder().encode("go\n"));
+      const window = await line() as unknown as Window;
+      windows.push({ clients: n, ...window, mbPerSecond: bytes / 1e6 / seconds! });
+      abort.abort();
+      await ended;
+    }
+  } finally {
+    await input.close().catch(() => {}); // it has ended
+    child.kill("SIGKILL");
+    await child.status;
+  }
+  return windows;
+}
+
+const [bare] = await measure(false, [0]);
+const [kept, watched] = await measure(true, [0, CLIENTS]);
+if (bare === undefined || kept === undefined || watched === undefined) {
+  throw new Error("Nothing was measured");
+}
+const result = {
+  count,
+  editsPerSecond,
+  windows: { bare, kept, watched },
+  ratios: {
+    history: { cpu: kept.cpuSeconds / bare.cpuSeconds, rss: kept.rssMiB / bare.rssMiB },
+    onlookers: { cpu: watched.cpuSeconds / bare.cpuSeconds, rss: watched.rssMiB / bare.rssMiB },
+  },
+  bytesPerActor: (kept.heapMiB - bare.heapMiB) * 2 ** 20 / count,
+  stepsPerActor: kept.steps / count,
+};
+console.log(JSON.stringify(result, (_, v) => typeof v === "number" ? Math.round(v * 100) / 100 : v, 2));
+const wrong = [
+  ...(result.ratios.onlookers.cpu > LIMITS.cpu ? ["processor time with onlookers"] : []),
+  ...(result.ratios.onlookers.rss > LIMITS.rss ? ["memory with onlookers"] : []),
+  ...(result.bytesPerActor > LIMITS.bytesPerActor ? ["bytes of history an actor"] : []),
+  ...(watched.transitionsPerSecond < 900 ? ["fewer than 1,000 transitions a second"] : []),
+];
+for (const what of wrong) console.log(`beyond the promise: ${what}`);
+if (wrong.length > 0) Deno.exit(1);
