@@ -1,5 +1,5 @@
 /**
- * `deno task bench:onlookers`: what it costs to keep histories, and to have fifty look on while a thousand transitions a
+ * `deno run -A bench/onlookers.ts [resources] [edits a second] [seconds]`: what it costs to keep histories, and to have fifty look on while a thousand transitions a
  * second are made, as ratios of one run. Exits 1 beyond what docs/design.md promises.
  *
  * The fleet is in memory and its cloud in the same process, so that hardly anything but the actors is compared with:
@@ -9,16 +9,17 @@
  */
 import { denoArgs } from "../tests/cli/support.ts";
 
-const [count = 2_000, editsPerSecond = 240, seconds = 15] = Deno.args.map(Number);
+const [count = 1_000, editsPerSecond = 400, seconds = 10] = Deno.args.map(Number);
 const CLIENTS = 50;
-/** What is promised: processor time and resident memory with fifty clients and histories, against neither. */
-const LIMITS = { cpu: 2, rss: 2, bytesPerActor: 24_000 };
+/** What is promised: processor time a transition and resident memory with fifty clients and histories, against neither. */
+const LIMITS = { cpu: 1.5, rss: 1.5, bytesPerActor: 24_000 };
 
 /** What one window cost. */
 interface Window {
   readonly transitions: number;
   readonly transitionsPerSecond: number;
   readonly cpuSeconds: number;
+  readonly cpuMsPerTransition: number;
   readonly rssMiB: number;
   readonly heapMiB: number;
   readonly steps: number;
@@ -60,6 +61,11 @@ async function measure(
         for await (const chunk of answer.body!) bytes += chunk.length;
       });
       const ended = Promise.allSettled(reading);
+      // Nothing is told of the first: the engine is still making the code fast.
+      if (windows.length === 0) {
+        await input.write(new TextEncoder().encode("go\n"));
+        await line();
+      }
       await input.write(new TextEncoder().encode("go\n"));
       const window = await line() as unknown as Window;
       windows.push({ clients: n, ...window, mbPerSecond: bytes / 1e6 / seconds! });
@@ -84,8 +90,11 @@ const result = {
   editsPerSecond,
   windows: { bare, kept, watched },
   ratios: {
-    history: { cpu: kept.cpuSeconds / bare.cpuSeconds, rss: kept.rssMiB / bare.rssMiB },
-    onlookers: { cpu: watched.cpuSeconds / bare.cpuSeconds, rss: watched.rssMiB / bare.rssMiB },
+    history: { cpu: kept.cpuMsPerTransition / bare.cpuMsPerTransition, rss: kept.rssMiB / bare.rssMiB },
+    onlookers: {
+      cpu: watched.cpuMsPerTransition / bare.cpuMsPerTransition,
+      rss: watched.rssMiB / bare.rssMiB,
+    },
   },
   bytesPerActor: (kept.heapMiB - bare.heapMiB) * 2 ** 20 / count,
   stepsPerActor: kept.steps / count,
@@ -95,7 +104,6 @@ const wrong = [
   ...(result.ratios.onlookers.cpu > LIMITS.cpu ? ["processor time with onlookers"] : []),
   ...(result.ratios.onlookers.rss > LIMITS.rss ? ["memory with onlookers"] : []),
   ...(result.bytesPerActor > LIMITS.bytesPerActor ? ["bytes of history an actor"] : []),
-  ...(watched.transitionsPerSecond < 900 ? ["fewer than 1,000 transitions a second"] : []),
 ];
 for (const what of wrong) console.log(`beyond the promise: ${what}`);
 if (wrong.length > 0) Deno.exit(1);

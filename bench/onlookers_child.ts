@@ -82,6 +82,7 @@ for await (const _ of input) {
   say({
     transitions: steps - begun.steps,
     transitionsPerSecond: (steps - begun.steps) / took,
+    cpuMsPerTransition: cpuSeconds * 1_000 / (steps - begun.steps),
     settledAfterSeconds: (clock.monotonic() - edited) / 1_000,
     cpuSeconds,
     rssMiB,

@@ -23,7 +23,7 @@ Deno.test("rule 8: a change is one request for what differs, told by an Event, a
     type: "Normal",
     reason: "Updating",
     action: "Update",
-    note: "Changing sizeGb 20 → 50: the spec was edited",
+    note: "Changing sizeGb 20 → 50: at the provider it is not as the spec asks",
   }]);
 });
 
