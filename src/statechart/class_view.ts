@@ -105,6 +105,9 @@ export function isRotatedSince({ at = Number.POSITIVE_INFINITY }: Failure, view:
   return (view.class?.credentialsAt ?? Number.NEGATIVE_INFINITY) >= at;
 }
 
+/** What helps against what a class does not allow. */
+const MEND = "edit the spec, or have the class changed";
+
 /** Why the class does not let a CR have what its spec asks for. */
 export function notAllowed(object: ExternalDatabase, view: Pick<View, "class">): string | undefined {
   const { name = "", allowed } = view.class ?? {};
@@ -113,16 +116,18 @@ export function notAllowed(object: ExternalDatabase, view: Pick<View, "class">):
   const { engines, versions, sizeGb: size } = allowed;
   const of = `of class ${quote(name)}`;
   if (engines !== undefined && !engines.some((e) => e.toLowerCase() === engine.toLowerCase())) {
-    return `spec.engine is ${quote(engine)}, but databases ${of} may only be ${engines.join(", ")}`;
+    return `spec.engine is ${quote(engine)}, but databases ${of} may only be ${engines.join(", ")}; ${MEND}`;
   }
   if (versions !== undefined && !versions.some((v) => begins(version, v))) {
-    return `spec.version is ${quote(version)}, but databases ${of} may only be of ${versions.join(", ")}`;
+    return `spec.version is ${quote(version)}, but databases ${of} may only be of ${
+      versions.join(", ")
+    }; ${MEND}`;
   }
   if (size?.min !== undefined && sizeGb < size.min) {
-    return `spec.sizeGb is ${sizeGb}, but databases ${of} have ${size.min} or more`;
+    return `spec.sizeGb is ${sizeGb}, but databases ${of} have ${size.min} or more; ${MEND}`;
   }
   if (size?.max !== undefined && sizeGb > size.max) {
-    return `spec.sizeGb is ${sizeGb}, but databases ${of} have ${size.max} at most`;
+    return `spec.sizeGb is ${sizeGb}, but databases ${of} have ${size.max} at most; ${MEND}`;
   }
   return undefined;
 }

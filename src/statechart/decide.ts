@@ -157,7 +157,13 @@ function recordOrStartOver(
   const said = { state: "Creating" as const, ready: readiness(k, view, verdict), synced: verdict };
   if (database.state === "Deleting") return { ...said, step: "reincarnate" };
   if (ownership(k, database, view) === "otherCluster") {
-    const conflict = no("Conflict", `The database ${quote(database.id)} belongs to another cluster`);
+    const conflict = no(
+      "Conflict",
+      `The database ${
+        quote(database.id)
+      } carries another cluster's identity and is not touched; if this is that ` +
+        "cluster, start the operator with its --cluster-id",
+    );
     return { state: "Pending", step: "idle", ready: conflict, synced: conflict };
   }
   return { ...said, step: "record", database };

@@ -118,7 +118,7 @@ function underAnother(k: Knowledge, view: View, said: Said, what: string): Decis
     "Conflict",
     `Deletion waits: the credentials belong to account ${quote(view.provider?.account ?? "")}, ${what} to ${
       quote(k.account ?? "")
-    }`,
+    }; put the credentials of that one back`,
   );
   return { ...said, step: "wait", waitMs: 30_000, ready: verdict, synced: verdict };
 }
@@ -261,7 +261,7 @@ function heldBack(
     if (view.massAbsence) {
       const verdict = no(
         "MassAbsence",
-        "Many databases of the account turned absent; deletion waits until they are back or db.my.domain/confirm-absence is set",
+        "Many databases of the account turned absent: check account, region and credentials. Deletion waits until they are back or db.my.domain/confirm-absence is set",
       );
       return { ...said, step: "idle", ready: verdict, synced: verdict };
     }

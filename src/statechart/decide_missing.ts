@@ -16,6 +16,7 @@ import {
   ownFound,
   policiesOf,
   settledAt,
+  specOf,
   transitionalPollMs,
 } from "./facts.ts";
 import type { Knowledge } from "./knowledge.ts";
@@ -29,7 +30,8 @@ const ABSENCE_AGE_MS = 60_000;
 /** Drifted, until the absence is certain; then a new incarnation. */
 export function decideMissing(k: Knowledge, view: View): Decision {
   const id = k.object.status?.providerId ?? "";
-  const missing = no("ExternalMissing", `The provider says that the database ${quote(id)} is gone`);
+  const gone = `The provider says that the database ${quote(id)} is gone`;
+  const missing = no("ExternalMissing", `${gone}; ${whatNext(k)}`);
   const said = { state: "Drifted" as const, ready: missing, synced: missing };
   const absentAt = k.observation?.sentAt ?? Number.NEGATIVE_INFINITY;
   const age = view.now - absentAt;
@@ -66,8 +68,8 @@ export function decideMissing(k: Knowledge, view: View): Decision {
       "MassAbsence",
       `The database ${
         quote(id)
-      } turned absent together with many others; nothing is re-created until they are ` +
-        "back or the annotation db.my.domain/confirm-absence is set",
+      } turned absent together with many others; check account, region and credentials. ` +
+        "Nothing is re-created until they are back or db.my.domain/confirm-absence is set",
     );
     return { ...said, step: "idle", ready: verdict, synced: verdict };
   }
@@ -83,9 +85,7 @@ export function decideMissing(k: Knowledge, view: View): Decision {
   if (wait > 0) {
     const again = no(
       "ExternalMissing",
-      `${missing.message}, as ${
-        lossesInARow(k.object.status, view.wallNow)
-      } before it in a row; another is created ` +
+      `${gone}, as ${lossesInARow(k.object.status, view.wallNow)} before it in a row; another is created ` +
         "after a wait that grows with their number, or at once on db.my.domain/reconcile",
     );
     return { ...said, ready: again, synced: again, step: "wait", waitMs: wait };
@@ -93,4 +93,13 @@ export function decideMissing(k: Knowledge, view: View): Decision {
   // Not since the read: at a slow cloud with many to ask for, the lookup's turn alone comes later than that.
   if (view.now - lookup.sentAt > ABSENCE_AGE_MS) return { ...said, step: "confirm" };
   return { ...said, step: "reincarnate" };
+}
+
+/** What follows from the loss, or has to be done by a person. */
+function whatNext({ object }: Knowledge): string {
+  if (policiesOf(object).missing === "Recreate") return "another is created once that is certain";
+  const { providerId } = specOf(object);
+  return providerId !== undefined && providerId === object.status?.providerId
+    ? "restore it there: a database that spec.providerId names is never created anew"
+    : "restore it there, or set spec.onMissing to Recreate to have a new, empty one";
 }

@@ -66,7 +66,13 @@ function look(k: Knowledge, view: View): Decision {
     return observe(k, view, top(k));
   }
   if (observation?.kind === "absent" && observation.id === id) {
-    const verdict = no("ExternalMissing", `The provider says that the database ${quote(id)} is gone`);
+    const verdict = no(
+      "ExternalMissing",
+      `The provider says that the database ${
+        quote(id)
+      } is gone; it is only observed: restore it there, or delete ` +
+        "this resource",
+    );
     return idle(k, view, "Drifted", { ready: verdict, synced: verdict });
   }
   const database = presentDatabase(k);
@@ -90,7 +96,10 @@ function judged(k: Knowledge, view: View, database: ExternalState): Decision {
       return poll(k, view, "Drifted", { ready: verdict, synced: verdict });
     }
     case "Failed": {
-      const verdict = no("DatabaseFailed", `The provider says that the database ${id} has failed`);
+      const verdict = no(
+        "DatabaseFailed",
+        `The provider says that the database ${id} has failed; repair it there`,
+      );
       return idle(k, view, "Drifted", { ready: verdict, synced: verdict });
     }
   }
@@ -114,7 +123,8 @@ function judged(k: Knowledge, view: View, database: ExternalState): Decision {
   if (differences.length > 0) {
     const synced = no(
       "DriftReported",
-      `Not repaired, as managementPolicy is ObserveOnly: ${differences.join("; ")}`,
+      `Not repaired, as managementPolicy is ObserveOnly: ${differences.join("; ")}; edit the spec, or set ` +
+        "spec.managementPolicy to Full",
     );
     return idle(k, view, "Drifted", { ready, synced });
   }

@@ -53,7 +53,10 @@ export function decideObserved(k: Knowledge, view: View): Decision {
   if (ownership(k, database, view) !== "ours") {
     const verdict = no(
       "Conflict",
-      `The database ${quote(database.id)} belongs to another cluster; see --cluster-id`,
+      `The database ${
+        quote(database.id)
+      } carries another cluster's identity and is not touched; if this is that ` +
+        "cluster, start the operator with its --cluster-id",
     );
     return { state: "Drifted", step: "idle", ready: verdict, synced: verdict };
   }
@@ -118,27 +121,31 @@ export function unobserved(k: Knowledge, view: View): Decision {
 
 const IN_STEP = "The database is as the spec asks";
 const PROTECTED_HERE =
-  "its deletion protection is kept by the operator alone, as the provider does not support it (D5)";
+  "its deletion protection is kept by the operator alone, as the provider does not support it";
 
 function failed(k: Knowledge, view: View, database: ExternalState): Decision {
   const id = quote(database.id);
   if (everAvailable(k)) {
     const verdict = no(
       "DatabaseFailed",
-      `The provider says that the database ${id} has failed; it holds data and is not replaced`,
+      `The provider says that the database ${id} has failed; it holds data and is not replaced: repair it at the provider`,
     );
     return idle(k, view, "Drifted", { ready: verdict, synced: verdict });
   }
   const { status, metadata } = k.object;
   const failures = status?.provisioningFailures ?? 0;
+  const last = failures + 1 >= MAX_PROVISIONING_FAILURES;
+  const next = last
+    ? "look for the cause at the provider, then edit the spec or annotate db.my.domain/reconcile for one more try"
+    : "it is removed and another is created";
   const verdict = no(
     "ProvisioningFailed",
-    `Provisioning of the database ${id} failed (${failures + 1} in a row)`,
+    `Provisioning of the database ${id} failed (${failures + 1} in a row); ${next}`,
   );
   // A person who edits the spec or asks for it gets one more try.
   const stirred = reconcileDue(k.object) || status?.observedGeneration !== metadata.generation;
   const begun = status?.removing === database.id; // said so already, which also acknowledged the asking
-  if (failures + 1 >= MAX_PROVISIONING_FAILURES && !stirred && !begun) {
+  if (last && !stirred && !begun) {
     return idle(k, view, "Creating", { ready: verdict, synced: verdict });
   }
   // Said before it is sent, as with every removal: a restart must not take it for a loss (rule 12).
@@ -177,7 +184,8 @@ function serving(k: Knowledge, view: View, database: ExternalState): Decision {
       ready,
       synced: no(
         "DriftReported",
-        `Not repaired, as driftPolicy is Report: ${[changes, ...drift.irreparable].join("; ")}`,
+        `Not repaired, as driftPolicy is Report: ${[changes, ...drift.irreparable].join("; ")}; set ` +
+          "spec.driftPolicy to Repair, or edit the spec",
       ),
     });
   }
@@ -187,7 +195,8 @@ function serving(k: Knowledge, view: View, database: ExternalState): Decision {
       ready,
       synced: no(
         "DriftNotRepairable",
-        `The provider accepted the change three times without effect: ${changes}`,
+        `The provider accepted the change three times without effect: ${changes}; it is sent again after ` +
+          "4 hours, or at once on an edit of the spec or db.my.domain/reconcile",
       ),
     }, repair.againMs);
   }
@@ -208,7 +217,10 @@ function settled(k: Knowledge, view: View, drift: Drift, database: ExternalState
     const reason = drift.engine ? "ImmutableFieldChanged" : "DriftNotRepairable";
     return idle(k, view, "Drifted", {
       ready,
-      synced: no(reason, `Cannot be repaired: ${drift.irreparable.join("; ")}`),
+      synced: no(
+        reason,
+        `Cannot be repaired: ${drift.irreparable.join("; ")}; edit the spec to what is there`,
+      ),
     });
   }
   if (database.endpoint === undefined) return poll(k, view, "Creating", { ready, synced: otherwise });
@@ -229,7 +241,11 @@ export function inStep(k: Knowledge, view: View): Decision["synced"] {
     );
   }
   if (k.duplicates.length > 0) {
-    return no("Duplicate", `More databases carry this resource's UID: ${k.duplicates.map(quote).join(", ")}`);
+    return no(
+      "Duplicate",
+      `More databases carry this resource's UID: ${k.duplicates.map(quote).join(", ")}; the one in ` +
+        "status.providerId is kept: compare them, and remove the others at the provider",
+    );
   }
   const alone = k.object.spec.deletionProtection === true &&
     presentDatabase(k)?.deletionProtection === undefined;

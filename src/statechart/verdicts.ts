@@ -8,7 +8,7 @@ import type { Verdict } from "./decision.ts";
 import { quote } from "./drift.ts";
 import { pollMs, presentDatabase } from "./facts.ts";
 import type { ExternalState, Failure, Knowledge } from "./knowledge.ts";
-import type { Reason } from "./vocabulary.ts";
+import type { Effect, Reason } from "./vocabulary.ts";
 import type { View } from "./view.ts";
 
 /** `Ready` becomes Unknown after this many poll periods without a read (design.md). */
@@ -167,6 +167,20 @@ export function failureReason(failure: Failure): Reason {
   }
 }
 
+/** What helps, or follows, by the class of the failure; beside the wait, which the retry step tells. */
+const CLASS_HINTS: Readonly<Record<string, string>> = {
+  throttled: "; all calls of the account wait, and go on by themselves",
+  unauthorised: "; renew the operator's credentials, which are read again by themselves",
+};
+
+/** Refusals of what the spec asks for: an edit is tried at once. */
+const BY_SPEC: ReadonlySet<Effect> = new Set<Effect>(["create", "modify"]);
+
+function hintOf({ code = "", errorClass, effect }: Failure): string {
+  return HINTS[code] ?? CLASS_HINTS[errorClass] ??
+    (errorClass === "rejected" && BY_SPEC.has(effect) ? "; edit the spec, which is tried at once" : "");
+}
+
 /** What helps, by the provider's code. */
 const HINTS: Readonly<Record<string, string>> = {
   DeletionProtected:
@@ -184,18 +198,23 @@ export function failureVerdict(failure: Failure): Verdict {
   const told = failure.errorClass === "taken" ? oneLine(failure.message) : normalise(failure.message);
   // The error names its own action; where that is the effect itself it is said once.
   const why = told.startsWith(`${what}: `) ? told.slice(what.length + 2) : told;
-  const hint = HINTS[failure.code ?? ""] ?? "";
   const step = Math.min(failure.attempt, 9);
-  const message = `${what} failed: ${why}${hint} (retry step ${step}${step === 9 ? " or later" : ""})`;
+  // However long a provider's words are, what helps is not cut off.
+  const rest = `${hintOf(failure)} (retry step ${step}${step === 9 ? " or later" : ""})`;
+  const begin = `${what} failed: `;
+  const message = `${begin}${why.slice(0, MAX_LINE - begin.length - rest.length)}${rest}`;
   const read = failure.effect === "lookup" || failure.effect === "observe" || failure.effect === "confirm";
   return read || failure.errorClass === "kubernetes" || failure.errorClass === "conflict"
     ? unknown(reason, message)
     : no(reason, message);
 }
 
+/** The longest message, in UTF-16 units. */
+const MAX_LINE = 512;
+
 /** Takes out of a message what would break a line, and cuts it. */
 export function oneLine(message: string): string {
-  return withoutUnsafe(message).slice(0, 512);
+  return withoutUnsafe(message).slice(0, MAX_LINE);
 }
 
 /**

@@ -19,6 +19,7 @@ export const DOCUMENTS = [
   "docs/plan.md",
   "docs/statechart.md",
   "docs/reasons.md",
+  "docs/describe.md",
   "docs/reference/crds.md",
   "docs/reference/flags.md",
   "docs/observability.md",

@@ -21,7 +21,7 @@ export function reasonsPage(): string {
     "# Reasons",
     "`Ready` says whether the database can be used now, `Synced` whether it is as the spec asks. Each carries a reason, a word " +
       "of the list below, and a message, which says which database, what the provider said and what helps. The page of the " +
-      "operator, `kubectl describe` and the Events use the same words.",
+      "operator, `kubectl describe` and the Events use the same words. [describe.md](describe.md) shows what they look like.",
     "`kubectl get edb -o wide` shows the reason of `Ready`. This prints both conditions, message and all:",
     "```sh\nkubectl get edb orders -o jsonpath='{range .status.conditions[*]}{.type}={.status} {.reason}: {.message}{\"\\n\"}{end}'\n```",
     "Whatever failed is tried again, with growing waits; an edit of the spec, or a new value of `db.my.domain/reconcile`, has it " +
