@@ -14,7 +14,7 @@ import type { EmbeddedApi } from "../embedded/api.ts";
 import { serveEmbeddedApi } from "../embedded/serve.ts";
 import { loadClusterConfig } from "../kube/config.ts";
 import { createApiHandler, serveHandler } from "../providers/served/http.ts";
-import { openDemoCloud } from "./demo_cloud.ts";
+import { type DemoCloud, openDemoCloud } from "./demo_cloud.ts";
 import { openDemoDirectory } from "./demo_directory.ts";
 import { introduction, login, table } from "./demo_text.ts";
 import { fleetRows } from "./fleet_rows.ts";
@@ -62,12 +62,17 @@ export async function runDemo(options: DemoOptions, environment: DemoEnvironment
       callTimeoutMs: CALL_TIMEOUT_MS,
     });
     ends.push(() => cloud.close());
-    const cloudServer = serveHandler(createApiHandler(cloud.answering, { tokens: () => [cloudToken] }), {
+    const handler = createApiHandler(cloud.answering, {
+      tokens: () => [cloudToken],
+      beside: consoleOf(cloud, cloudToken),
+    });
+    const cloudServer = serveHandler(handler, {
       onError: (error) => log.log("error", "The cloud failed", { error: String(error) }),
     });
     ends.push(() => cloudServer.close());
     const kubeconfig = await directory.write("kubeconfig", served.kubeconfig());
     const tokenFile = await directory.write("cloud-token", `${cloudToken}\n`);
+    await directory.write("cloud-url", `${cloudServer.url}\n`);
     await post(served.api, CRDS_PATH, customResourceDefinition());
     const stop = new AbortController();
     const running = AbortSignal.any([signal, stop.signal]);
@@ -115,6 +120,15 @@ export async function runDemo(options: DemoOptions, environment: DemoEnvironment
     }
   }
   await say("\nStopped; .demo is gone.\n");
+}
+
+/** The simulated cloud's console, for whoever holds the token. */
+function consoleOf({ console }: DemoCloud, token: string) {
+  return (request: Request, url: URL): Promise<Response> | undefined => {
+    if (console === undefined || !url.pathname.startsWith("/admin/")) return undefined;
+    if (request.headers.get("authorization") === `Bearer ${token}`) return console(request, url);
+    return Promise.resolve(new Response(null, { status: 401 }));
+  };
 }
 
 const CRDS_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

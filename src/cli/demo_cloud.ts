@@ -9,6 +9,7 @@ import type { Random } from "../core/random.ts";
 import { withDeadline } from "../core/wait.ts";
 import type { DatabaseProvider } from "../providers/port.ts";
 import type { Answering } from "../providers/served/http.ts";
+import { handleAdmin } from "../providers/simulated/admin.ts";
 import { SimulatedCloud } from "../providers/simulated/cloud.ts";
 import { createSimulatedProvider } from "../providers/simulated/provider.ts";
 import type { DemoDirectory } from "./demo_directory.ts";
@@ -21,6 +22,8 @@ export interface DemoCloud {
   readonly provider: DatabaseProvider;
   /** Answers the calls of its HTTP server. */
   readonly answering: Answering;
+  /** Answers `/admin/` of the simulated one: what a person does at the cloud's console. It asks for no token. */
+  readonly console?: ((request: Request, url: URL) => Promise<Response>) | undefined;
   /** Why it is not the local one; absent where it is, or where it was not to be. */
   readonly instead?: string | undefined;
   /** Ends it, and removes what it held. */
@@ -68,6 +71,7 @@ function openSimulated(options: DemoOptions, environment: DemoCloudEnvironment):
     kind: "simulated",
     provider: createSimulatedProvider(cloud, { clock, timeoutMs }),
     answering: (call, about) => cloud.call(call, about),
+    console: (request, url) => handleAdmin(cloud, request, url),
     close: () => Promise.resolve(),
   };
 }

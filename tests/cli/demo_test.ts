@@ -32,7 +32,7 @@ Deno.test("demo brings its samples to Ready, tells what to type, serves its page
     );
     assertStringIncludes(demo.out, "export KUBECONFIG=$PWD/.demo/kubeconfig");
     assertStringIncludes(demo.out, "The cloud is simulated: this process runs without --allow-run");
-    assertEquals(await names(`${directory}/.demo`), ["cloud-token", "kubeconfig", "lock"]);
+    assertEquals(await names(`${directory}/.demo`), ["cloud-token", "cloud-url", "kubeconfig", "lock"]);
     for (const name of await names(`${directory}/.demo`)) {
       assertEquals((await Deno.stat(`${directory}/.demo/${name}`)).mode! & 0o777, 0o600, name);
     }
@@ -62,6 +62,12 @@ Deno.test("the demo's API and cloud answer to nobody without the secrets in its 
     assertEquals(await status(String(cloud)), 401);
     const token = (await Deno.readTextFile(`${directory}/.demo/cloud-token`)).trim();
     assertEquals(await status(String(cloud), token), 200);
+    const console = `${String(cloud).replace(/\/v1.*/, "")}/admin/databases`;
+    assertEquals([await status(console), await status(console, "x"), await status(console, token)], [
+      401,
+      401,
+      200,
+    ]);
     assert(!demo.out.includes(token));
     demo.kill("SIGTERM");
     assertEquals(await demo.code(), 0);
@@ -78,7 +84,7 @@ Deno.test("a second demo in the same directory is refused and harms the first in
     } finally {
       await second.end();
     }
-    assertEquals(await names(`${directory}/.demo`), ["cloud-token", "kubeconfig", "lock"]);
+    assertEquals(await names(`${directory}/.demo`), ["cloud-token", "cloud-url", "kubeconfig", "lock"]);
     demo.kill("SIGINT");
     assertEquals(await demo.code(), 0);
   });

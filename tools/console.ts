@@ -1,0 +1,84 @@
+/**
+ * The console of the demo's cloud: what a colleague does there behind the operator's back.
+ *
+ *     deno task console show
+ *     deno task console edit shop sizeGb=10
+ *     deno task console delete shop
+ *
+ * @module
+ */
+
+/** A database as the cloud shows it. */
+interface Database {
+  readonly id: string;
+  readonly engine: string;
+  readonly version: string;
+  readonly sizeGb: number;
+  readonly state: string;
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+async function fromDemo(name: string): Promise<string> {
+  try {
+    return (await Deno.readTextFile(`.demo/${name}`)).trim();
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new Error('There is no .demo here; run "deno task demo" in another terminal');
+  }
+}
+
+// deno-lint-ignore no-explicit-any
+async function cloud(method: string, path: string, body?: unknown): Promise<any> {
+  const answer = await fetch(`${await fromDemo("cloud-url")}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${await fromDemo("cloud-token")}` },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  if (answer.status === 404 && path.startsWith("/admin/")) {
+    throw new Error("Only the simulated cloud can be edited: run the demo with --cloud simulated");
+  }
+  if (!answer.ok) {
+    throw new Error(`${method} ${path} was answered with HTTP status ${answer.status}: ${text}`);
+  }
+  return text === "" ? undefined : JSON.parse(text);
+}
+
+/** The database of a resource, by its tag or its id. */
+async function idOf(name: string): Promise<string> {
+  const { items } = await cloud("GET", "/v1/databases") as { readonly items: readonly Database[] };
+  const found = items.find(({ id, tags }) => id === name || tags["kubernetes.io/cr-name"] === name);
+  if (found === undefined) throw new Error(`There is no database of "${name}" at the cloud`);
+  return found.id;
+}
+
+async function show(): Promise<void> {
+  const { items } = await cloud("GET", "/v1/databases") as { readonly items: readonly Database[] };
+  const rows = items.map(({ id, engine, version, sizeGb, state, tags }) => [
+    ...[id, tags["kubernetes.io/cr-name"] ?? "-", engine, version, `${sizeGb}`, state],
+  ]).sort((a, b) => (a[1] ?? "") < (b[1] ?? "") ? -1 : 1);
+  const all = [["ID", "OF", "ENGINE", "VERSION", "SIZE", "STATE"], ...rows];
+  const widths = all[0]?.map((_, i) => Math.max(...all.map((row) => row[i]?.length ?? 0))) ?? [];
+  for (const row of all) console.log(row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("   ").trimEnd());
+}
+
+const [verb, name = "", ...fields] = Deno.args;
+try {
+  if (verb === "show") await show();
+  else if (verb === "edit" && fields.length > 0) {
+    const change = Object.fromEntries(fields.map((field) => {
+      const [key = "", value = ""] = field.split("=");
+      return [key, /^\d+$/.test(value) && key === "sizeGb" ? Number(value) : value === "true" ? true : value];
+    }));
+    const id = await idOf(name);
+    await cloud("PATCH", `/admin/databases/${id}`, change);
+    console.log(`${id} edited`);
+  } else if (verb === "delete" && name !== "") {
+    const id = await idOf(name);
+    await cloud("DELETE", `/v1/databases/${id}`);
+    console.log(`${id} deleted`);
+  } else throw new Error("Use: deno task console show | edit NAME FIELD=VALUE … | delete NAME");
+} catch (error) {
+  console.error(`error: ${error instanceof Error ? error.message : String(error)}`);
+  Deno.exit(1);
+}

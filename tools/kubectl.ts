@@ -1,0 +1,224 @@
+/**
+ * The few commands of kubectl that the tutorial uses, for machines without it: `deno task kubectl get edb`.
+ *
+ * It speaks to the demo's API alone, whose address is in `.demo/kubeconfig`, and prints what kubectl would.
+ *
+ * @module
+ */
+import { parseArgs } from "node:util";
+import { parse, stringify } from "yaml";
+
+/** An object of the API. */
+// deno-lint-ignore no-explicit-any
+type Json = any;
+
+const KINDS: Readonly<Record<string, { readonly path: string; readonly name: string }>> = {
+  externaldatabase: { path: "apis/crd.my.domain/v1", name: "externaldatabases" },
+  secret: { path: "api/v1", name: "secrets" },
+};
+const SHORT: Readonly<Record<string, string>> = { edb: "externaldatabase", databases: "externaldatabase" };
+/** How long `wait` and `delete` wait unless told, in milliseconds; and how often they look. */
+const WAIT_MS = 30_000;
+const LOOK_MS = 200;
+
+const { values, positionals } = parseArgs({
+  args: Deno.args,
+  allowPositionals: true,
+  options: {
+    output: { type: "string", short: "o" },
+    filename: { type: "string", short: "f" },
+    patch: { type: "string", short: "p" },
+    type: { type: "string" },
+    for: { type: "string" },
+    timeout: { type: "string" },
+    wait: { type: "string" },
+    overwrite: { type: "boolean" },
+  },
+});
+
+async function server(): Promise<string> {
+  const text = await Deno.readTextFile(".demo/kubeconfig").catch((error: unknown) => {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new Error('There is no .demo here; run "deno task demo" in another terminal');
+  });
+  const found = /server: "([^"]+)"/.exec(text)?.[1];
+  if (found === undefined) throw new Error(".demo/kubeconfig names no server");
+  return found;
+}
+
+function kindOf(word: string): { readonly path: string; readonly name: string; readonly kind: string } {
+  const singular = word.replace(/s$/, "");
+  const kind = SHORT[word] ?? SHORT[singular] ?? singular;
+  const known = KINDS[kind];
+  if (known === undefined) throw new Error(`the kind "${word}" is not known here; kubectl knows them all`);
+  return { ...known, kind };
+}
+
+/** `edb orders` and `edb/orders`. */
+function target(words: readonly string[]) {
+  const [first = "", second] = words.length === 1 && words[0]?.includes("/") ? words[0].split("/") : words;
+  const { path, name: plural, kind } = kindOf(first);
+  const all = `${path}/namespaces/default/${plural}`;
+  return { kind, name: second, path: second === undefined ? all : `${all}/${second}` };
+}
+
+async function call(
+  method: string,
+  path: string,
+  body?: Json,
+  headers: Record<string, string> = {},
+): Promise<Json> {
+  const answer = await fetch(`${await server()}/${path}`, {
+    method,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    headers: { "content-type": "application/json", ...headers },
+  });
+  const json = await answer.json();
+  if (!answer.ok) {
+    throw Object.assign(new Error(`Error from server (${json.reason}): ${json.message}`), {
+      code: answer.status,
+    });
+  }
+  return json;
+}
+
+/** The object, or `undefined` when there is none. */
+async function find(path: string): Promise<Json | undefined> {
+  try {
+    return await call("GET", path);
+  } catch (error) {
+    if ((error as { code?: number }).code === 404) return undefined;
+    throw error;
+  }
+}
+
+function print(rows: readonly (readonly string[])[]): void {
+  const widths = rows[0]?.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0))) ?? [];
+  for (const row of rows) {
+    console.log(row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("   ").trimEnd());
+  }
+}
+
+async function get(words: readonly string[]): Promise<void> {
+  const { path } = target(words);
+  const { output } = values;
+  const field = /^jsonpath=\{?\.?([^}]*)\}?$/.exec(output ?? "")?.[1];
+  if (output === "yaml") return console.log(stringify(await call("GET", path)).trimEnd());
+  if (output === "json") return console.log(JSON.stringify(await call("GET", path), null, 4));
+  if (field !== undefined) {
+    const value = field.split(/(?<!\\)\./).reduce(
+      (at, key) => at?.[key.replaceAll("\\", "")],
+      await call("GET", path),
+    );
+    await Deno.stdout.write(
+      new TextEncoder().encode(typeof value === "object" ? JSON.stringify(value) : String(value ?? "")),
+    );
+    return;
+  }
+  const accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
+  const table = await call("GET", path, undefined, { accept });
+  if (table.rows.length === 0) return console.log("No resources found in default namespace.");
+  const shown = table.columnDefinitions.map((c: Json) => !c.priority || output === "wide");
+  const pick = (cells: readonly unknown[]) =>
+    cells.filter((_, i) => shown[i]).map((cell) => cell === null || cell === "" ? "<none>" : String(cell));
+  print([
+    pick(table.columnDefinitions.map((c: Json) => c.name.toUpperCase().replaceAll(" ", "-"))),
+    ...table.rows.map((row: Json) => pick(row.cells)),
+  ]);
+}
+
+async function describe(words: readonly string[]): Promise<void> {
+  const { path } = target(words);
+  const { metadata, spec, status } = await call("GET", path);
+  const { managedFields: _, ...shown } = metadata;
+  console.log(stringify({ Metadata: shown, Spec: spec, Status: status }, { lineWidth: 0 }).trimEnd());
+  const events = await call("GET", "api/v1/namespaces/default/events");
+  const own = events.items.filter((e: Json) => e.involvedObject.uid === metadata.uid);
+  if (own.length === 0) return console.log("Events:  <none>");
+  console.log("Events:");
+  print([["  Type", "Reason", "Message"], ...own.map((e: Json) => [`  ${e.type}`, e.reason, e.message])]);
+}
+
+async function apply(): Promise<void> {
+  const file = values.filename ?? "";
+  const text = file === "-"
+    ? await new Response(Deno.stdin.readable).text()
+    : await Deno.readTextFile(`${Deno.env.get("INIT_CWD") ?? "."}/${file}`);
+  const object = parse(text);
+  const { kind, path } = target([object.kind.toLowerCase(), object.metadata.name]);
+  const before = await find(path);
+  const after = await call("PATCH", `${path}?fieldManager=kubectl&force=true`, object, {
+    "content-type": "application/apply-patch+yaml",
+  });
+  const same = before?.metadata.resourceVersion === after.metadata.resourceVersion;
+  said(kind, object.metadata.name, before === undefined ? "created" : same ? "unchanged" : "configured");
+}
+
+function said(kind: string, name = "", what: string): void {
+  console.log(`${kind === "secret" ? kind : `${kind}.crd.my.domain`}/${name} ${what}`);
+}
+
+async function merge(words: readonly string[], patch: Json, what: string): Promise<void> {
+  const { kind, name, path } = target(words);
+  await call("PATCH", path, patch, { "content-type": "application/merge-patch+json" });
+  said(kind, name, what);
+}
+
+async function annotate([kind = "", name = "", ...pairs]: readonly string[]): Promise<void> {
+  const annotations = Object.fromEntries(pairs.map((pair) => {
+    const at = pair.indexOf("=");
+    return at < 0 ? [pair.replace(/-$/, ""), null] : [pair.slice(0, at), pair.slice(at + 1)];
+  }));
+  await merge([kind, name], { metadata: { annotations } }, "annotated");
+}
+
+async function remove(words: readonly string[]): Promise<void> {
+  const { kind, name, path } = target(words);
+  await call("DELETE", path);
+  console.log(
+    `${kind === "secret" ? kind : `${kind}.crd.my.domain`} "${name}" deleted from default namespace`,
+  );
+  if (values.wait !== "false") {
+    await until(async () => await find(path) === undefined, `${kind} "${name}" to go`);
+  }
+}
+
+async function wait(words: readonly string[]): Promise<void> {
+  const { kind, name, path } = target(words);
+  const wanted = values.for ?? "";
+  const condition = /^condition=(\w+)$/.exec(wanted)?.[1];
+  const [, field, value] = /^jsonpath=\{\.([\w.]+)\}=(.+)$/.exec(wanted) ?? [];
+  await until(async () => {
+    const object = await find(path);
+    if (wanted === "delete") return object === undefined;
+    if (field !== undefined) return String(field.split(".").reduce((at, key) => at?.[key], object)) === value;
+    return object?.status?.conditions?.some((c: Json) => c.type === condition && c.status === "True") ===
+      true;
+  }, `${kind}/${name}`);
+  said(kind, name, wanted === "delete" ? "deleted" : "condition met");
+}
+
+async function until(holds: () => Promise<boolean>, what: string): Promise<void> {
+  const [, number, unit] = /^(\d+)(s|m)$/.exec(values.timeout ?? "") ?? [];
+  const end = performance.now() +
+    (number === undefined ? WAIT_MS : Number(number) * (unit === "m" ? 60_000 : 1_000));
+  while (!await holds()) {
+    if (performance.now() > end) throw new Error(`error: timed out waiting for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+const [command, ...words] = positionals;
+try {
+  if (command === "get") await get(words);
+  else if (command === "describe") await describe(words);
+  else if (command === "apply") await apply();
+  else if (command === "patch") await merge(words, JSON.parse(values.patch ?? "{}"), "patched");
+  else if (command === "annotate") await annotate(words);
+  else if (command === "delete") await remove(words);
+  else if (command === "wait") await wait(words);
+  else throw new Error("Use: deno task kubectl get|describe|apply|patch|annotate|delete|wait … as kubectl");
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
+  Deno.exit(1);
+}
