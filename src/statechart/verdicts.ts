@@ -178,7 +178,7 @@ const BY_SPEC: ReadonlySet<Effect> = new Set<Effect>(["create", "modify"]);
 
 function hintOf({ code = "", errorClass, effect }: Failure): string {
   return HINTS[code] ?? CLASS_HINTS[errorClass] ??
-    (errorClass === "rejected" && BY_SPEC.has(effect) ? "; edit the spec, which is tried at once" : "");
+    (errorClass === "rejected" && BY_SPEC.has(effect) ? "; an edit of the spec is tried at once" : "");
 }
 
 /** What helps, by the provider's code. */

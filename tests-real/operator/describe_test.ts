@@ -79,7 +79,7 @@ Deno.test("kubectl alone tells what becomes of a resource: created, refused, men
     await step("refused: the provider's own words, once; mended by an edit, without waiting", async () => {
       await apply("wrong", { ...SEED_SPEC, version: "99" });
       const refusal =
-        "Creating the database failed: InvalidParameter: Version 99 of postgres is not offered (retry step 1)";
+        "Creating the database failed: InvalidParameter: Version 99 of postgres is not offered; an edit of the spec is tried at once (retry step 1)";
       assertEquals(await events("wrong", 1), [`Warning CreateFailed ${refusal}`]);
       assertMatch(
         line(await kubectl("get", "edb", "-n", ns, "-o", "wide"), "wrong"),

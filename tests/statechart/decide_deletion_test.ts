@@ -154,7 +154,7 @@ table("deletion", {
     v: { provider: { ...TOKENLESS, account: "other" } },
     is: "Deleting/wait",
     synced: "Conflict",
-    message: /account "other", the database to "acct"$/,
+    message: /account "other", the database to "acct"; put the credentials of that one back$/,
   },
   "an available database is deleted": {
     k: known(dead({ status: removing }), { observation: seen() }),

@@ -198,17 +198,18 @@ Deno.test("L4: a failure says what was done, what came of it, and which step of 
   assertEquals(failureVerdict(failure), {
     status: "False",
     reason: "CreateFailed",
-    message: "Creating the database failed: Version 99 is not offered (retry step 3)",
+    message:
+      "Creating the database failed: Version 99 is not offered; an edit of the spec is tried at once (retry step 3)",
   });
   const message = (more: Partial<Failure>) => failureVerdict({ ...failure, ...more }).message;
   assertEquals(
     message({ message: "Creating the database: InvalidParameter: no" }),
-    "Creating the database failed: InvalidParameter: no (retry step 3)",
+    "Creating the database failed: InvalidParameter: no; an edit of the spec is tried at once (retry step 3)",
     "its own action is said once",
   );
   assertEquals(
     message({ message: "Listing databases: Unavailable" }),
-    "Creating the database failed: Listing databases: Unavailable (retry step 3)",
+    "Creating the database failed: Listing databases: Unavailable; an edit of the spec is tried at once (retry step 3)",
     "another's is kept: the create was not refused",
   );
   assertStringIncludes(
@@ -237,4 +238,25 @@ Deno.test("L4: a failure says what was done, what came of it, and which step of 
   assertEquals(reason("create", "kubernetes"), "Pending");
   assertEquals(reason("record", "kubernetes"), "Creating");
   assertEquals(reason("modify", "bug"), "ActorFailed");
+});
+
+Deno.test("L4: what helps is told after a provider's words however long they are, and no line is longer than one may be", () => {
+  const failure = {
+    effect: "create",
+    state: "Creating",
+    errorClass: "rejected",
+    message: "x".repeat(5_000),
+    attempt: 3,
+    until: NOW,
+  } as const;
+  const { message } = failureVerdict(failure);
+  assertEquals(message.length, 512);
+  assertStringIncludes(message, "xxx; an edit of the spec is tried at once (retry step 3)");
+  const told = (more: Partial<Failure>) => failureVerdict({ ...failure, message: "no", ...more }).message;
+  assertStringIncludes(
+    told({ errorClass: "throttled" }),
+    "; all calls of the account wait, and go on by themselves",
+  );
+  assertStringIncludes(told({ errorClass: "unauthorised" }), "; renew the operator's credentials");
+  assertStringIncludes(told({ effect: "lookup", errorClass: "retryable" }), "failed: no (retry step 3)");
 });
