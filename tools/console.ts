@@ -3,6 +3,8 @@
  *
  *     deno task console show
  *     deno task console edit shop sizeGb=10
+ *     deno task console create legacy engine=postgres version=16 sizeGb=50
+ *     deno task console snapshots
  *     deno task console delete shop
  *
  * @module
@@ -62,22 +64,36 @@ async function show(): Promise<void> {
   for (const row of all) console.log(row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("   ").trimEnd());
 }
 
+/** `sizeGb=10` and such as an object. */
+function change(fields: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(fields.map((field) => {
+    const [key = "", value = ""] = field.split("=");
+    return [key, key === "sizeGb" ? Number(value) : value];
+  }));
+}
+
 const [verb, name = "", ...fields] = Deno.args;
 try {
   if (verb === "show") await show();
-  else if (verb === "edit" && fields.length > 0) {
-    const change = Object.fromEntries(fields.map((field) => {
-      const [key = "", value = ""] = field.split("=");
-      return [key, /^\d+$/.test(value) && key === "sizeGb" ? Number(value) : value === "true" ? true : value];
-    }));
+  else if (verb === "create" && fields.length > 0) {
+    const { id } = await cloud("POST", "/admin/databases", { name, ...change(fields) });
+    console.log(`${id} created`);
+  } else if (verb === "snapshots") {
+    const { items } = await cloud("GET", "/admin/snapshots") as {
+      readonly items: readonly { name: string }[];
+    };
+    for (const snapshot of items) console.log(snapshot.name);
+  } else if (verb === "edit" && fields.length > 0) {
     const id = await idOf(name);
-    await cloud("PATCH", `/admin/databases/${id}`, change);
+    await cloud("PATCH", `/admin/databases/${id}`, change(fields));
     console.log(`${id} edited`);
   } else if (verb === "delete" && name !== "") {
     const id = await idOf(name);
     await cloud("DELETE", `/v1/databases/${id}`);
     console.log(`${id} deleted`);
-  } else throw new Error("Use: deno task console show | edit NAME FIELD=VALUE … | delete NAME");
+  } else {throw new Error(
+      "Use: deno task console show | snapshots | edit NAME FIELD=VALUE … | create NAME FIELD=VALUE … | delete NAME",
+    );}
 } catch (error) {
   console.error(`error: ${error instanceof Error ? error.message : String(error)}`);
   Deno.exit(1);

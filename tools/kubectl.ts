@@ -47,7 +47,7 @@ async function server(): Promise<string> {
 }
 
 function kindOf(word: string): { readonly path: string; readonly name: string; readonly kind: string } {
-  const singular = word.replace(/s$/, "");
+  const singular = word.replace(/\.crd\.my\.domain$/, "").replace(/s$/, "");
   const kind = SHORT[word] ?? SHORT[singular] ?? singular;
   const known = KINDS[kind];
   if (known === undefined) throw new Error(`the kind "${word}" is not known here; kubectl knows them all`);
@@ -115,6 +115,12 @@ async function get(words: readonly string[]): Promise<void> {
     );
     return;
   }
+  if (output === "name") {
+    for (const { metadata } of (await call("GET", path)).items) {
+      console.log(`externaldatabase.crd.my.domain/${metadata.name}`);
+    }
+    return;
+  }
   const accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
   const table = await call("GET", path, undefined, { accept });
   if (table.rows.length === 0) return console.log("No resources found in default namespace.");
@@ -164,12 +170,13 @@ async function merge(words: readonly string[], patch: Json, what: string): Promi
   said(kind, name, what);
 }
 
-async function annotate([kind = "", name = "", ...pairs]: readonly string[]): Promise<void> {
+async function annotate(words: readonly string[]): Promise<void> {
+  const pairs = words.filter((word) => /[=-]$|=/.test(word));
   const annotations = Object.fromEntries(pairs.map((pair) => {
     const at = pair.indexOf("=");
     return at < 0 ? [pair.replace(/-$/, ""), null] : [pair.slice(0, at), pair.slice(at + 1)];
   }));
-  await merge([kind, name], { metadata: { annotations } }, "annotated");
+  await merge(words.filter((word) => !pairs.includes(word)), { metadata: { annotations } }, "annotated");
 }
 
 async function remove(words: readonly string[]): Promise<void> {

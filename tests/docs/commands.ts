@@ -19,12 +19,15 @@ export interface CommandBlock {
   readonly note?: string;
 }
 
-const BLOCK = /(?:^<!-- ([^\n]*?) -->\n)?^```(\w*)\n([^]*?)^```$/gm;
+/** The comment before it, what it is indented by (in a list), its language and its text. */
+const BLOCK = /(?:^ *<!-- ([^\n]*?) -->\n)?^( *)```(\w*)\n([^]*?)^ *```$/gm;
 
 /** The blocks of a document, in order. Throws where a `text` block follows no `sh` block. */
 export function commandBlocks(markdown: string): CommandBlock[] {
   const blocks: { line: number; commands: string; output?: string; note?: string }[] = [];
-  for (const { 0: all, 1: note, 2: language, 3: text = "", index } of markdown.matchAll(BLOCK)) {
+  for (const found of markdown.matchAll(BLOCK)) {
+    const { 0: all, 1: note, 2: indent = "", 3: language, 4: body = "", index } = found;
+    const text = body.replace(new RegExp(`^${indent}`, "gm"), "");
     const line = markdown.slice(0, index + all.indexOf("```")).split("\n").length;
     const last = blocks.at(-1);
     if (language === "sh") {

@@ -5,7 +5,7 @@
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { commandBlocks, outputPattern } from "./commands.ts";
-import { checkOut, runDocument, shellEnv } from "./run.ts";
+import { checkOut, runDocument, shellEnv, startDemo } from "./run.ts";
 import { read } from "./support.ts";
 
 Deno.test("docs/tutorial.md works as it is written, without kubectl, and leaves nothing behind", async () => {
@@ -21,6 +21,41 @@ Deno.test("docs/tutorial.md works as it is written, without kubectl, and leaves 
     const after = [...Deno.readDirSync(directory)].map(({ name }) => name);
     assertEquals(after.filter((name) => !before.includes(name)), ["shop.yaml"]);
   } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+/** In this order, in one world: a later one may use what an earlier one left; the last ends all. */
+const HOW_TO = [
+  ...["adopt", "retain", "snapshot", "rotate-password", "pause", "observe-only", "debug", "move-account"],
+  "uninstall",
+];
+
+Deno.test("every page of docs/how-to works as it is written", async (t) => {
+  const directory = await checkOut();
+  const env = { ...shellEnv(`${directory}/bin`), KUBECONFIG: `${directory}/.demo/kubeconfig` };
+  await Deno.mkdir(`${directory}/bin`);
+  await Deno.writeTextFile(
+    `${directory}/bin/kubectl`,
+    '#!/bin/sh\nexec deno run --no-check --allow-net=127.0.0.1 --allow-env --allow-read tools/kubectl.ts "$@"\n',
+    {
+      mode: 0o755,
+    },
+  );
+  const demo = await startDemo(directory, env);
+  try {
+    for (const name of HOW_TO) {
+      const path = `docs/how-to/${name}.md`;
+      await t.step(path, async () => {
+        await runDocument(path, await read(path), { directory, env });
+      });
+    }
+    const pages = [...Deno.readDirSync(new URL("../../docs/how-to/", import.meta.url))].map(({ name }) =>
+      name
+    );
+    assertEquals(pages.toSorted(), HOW_TO.map((name) => `${name}.md`).toSorted());
+  } finally {
+    await demo.end();
     await Deno.remove(directory, { recursive: true });
   }
 });
@@ -53,4 +88,7 @@ Deno.test("an ellipsis stands for what differs, and for nothing more", () => {
   assert(!matches("a … c\n", "a\nc\n"));
   const markdown = "<!-- terminal 1 -->\n```sh\nx\n```\n\ntext\n\n```yaml\ny\n```\n";
   assertEquals(commandBlocks(markdown), [{ line: 2, commands: "x\n", note: "terminal 1" }]);
+  assertEquals(commandBlocks("1. a\n\n   ```sh\n   x <<E\n     y\n   E\n   ```\n"), [
+    { line: 3, commands: "x <<E\n  y\nE\n" },
+  ]);
 });

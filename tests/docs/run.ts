@@ -165,6 +165,22 @@ class Running {
   }
 }
 
+/** The demo with a simulated cloud, and how to end it. */
+export async function startDemo(
+  directory: string,
+  env: Readonly<Record<string, string>>,
+): Promise<{ end(): Promise<void> }> {
+  const command = ["setsid", "deno", "task", "demo", "--cloud", "simulated"];
+  const demo = new Running(command, directory, env);
+  try {
+    await demo.until((out) => out.includes("All 3 are Ready"), 120_000, "deno task demo");
+  } catch (error) {
+    await demo.end("KILL", true);
+    throw error;
+  }
+  return { end: () => demo.end("INT", true) };
+}
+
 const ROOT = new URL("../../", import.meta.url);
 const PARTS = ["main.ts", "deno.json", "deno.lock", "npm.import_map.json", "src", "tools", "crds", "deploy"];
 
