@@ -55,7 +55,7 @@ async function withProvider(folder: string, work: (provider: LocalProvider) => P
 
 const removed = (folder: string) => removeLocalFolder(folder, { clock: systemClock, random: systemRandom });
 
-Deno.test("killed at any moment of a create: the next process finishes it, or never hears of it; one server at most", async () => {
+Deno.test("C1: killed at any moment of a create: the next process finishes it, or never hears of it; one server at most", async () => {
   for (const ms of MOMENTS) {
     const folder = await newFolder();
     try {
@@ -75,7 +75,7 @@ Deno.test("killed at any moment of a create: the next process finishes it, or ne
   }
 });
 
-Deno.test("killed at any moment of a password change and of a delete: the old or the new password holds, and a delete goes on", async () => {
+Deno.test("K1, D1: killed at any moment of a password change and of a delete: the old or the new password holds, and a delete goes on", async () => {
   const folder = await newFolder();
   try {
     for (const ms of MOMENTS) {

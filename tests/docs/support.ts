@@ -16,6 +16,7 @@ export const DOCUMENTS = [
   "docs/behaviours.md",
   "docs/cloud-api.md",
   "docs/classes.md",
+  "docs/providers.md",
   "docs/plan.md",
   "docs/statechart.md",
   "docs/reasons.md",
