@@ -10,6 +10,7 @@ import project from "../../deno.json" with { type: "json" };
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import type { Random } from "../core/random.ts";
+import type { Tracing } from "../core/tracing.ts";
 import { messageOf } from "../core/text.ts";
 import type { ClusterConfig } from "../kube/config.ts";
 import { createClasses } from "../kube/classes.ts";
@@ -64,6 +65,8 @@ export interface HostEnvironment {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger & { readonly lost?: () => number };
+  /** Told of passes, effects and calls. @default nobody is */
+  readonly tracing?: Tracing | undefined;
   /** Asks for the end. */
   readonly signal: AbortSignal;
   /** Told once the server listens. */
@@ -83,11 +86,11 @@ function fromFileUrl(path: string): string {
 
 /** Runs until the signal aborts, then ends in order. Rejects when the address is taken or the lease was lost. */
 export async function hostOperator(options: HostOptions, environment: HostEnvironment): Promise<void> {
-  const { clock, random, log, signal, onListen } = environment;
+  const { clock, random, log, signal, onListen, tracing } = environment;
   const { config, provider, identity, lease } = options;
   const loop = startLoopMonitor(clock);
   const metrics = createMetrics({ loop, lostLogLines: log.lost, version: project.version });
-  const transport = new Transport({ config, clock, metrics });
+  const transport = new Transport({ config, clock, metrics, tracing });
   const leaseTransport = transport.separate({ deadlineMs: LEASE_DEADLINE_MS, concurrency: 2 });
   const recorder = createEventRecorder({
     events: createEventsPort(transport),
@@ -109,6 +112,7 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
         random,
         log,
         metrics,
+        tracing,
         namespaces: options.namespaces,
         pollIntervalMs: options.pollIntervalMs,
         cacheTtlMs: options.cacheTtlMs,

@@ -6,7 +6,9 @@
 import project from "../../deno.json" with { type: "json" };
 import { systemClock } from "../core/clock.ts";
 import { systemRandom } from "../core/random.ts";
+import { noTracing, type Tracing } from "../core/tracing.ts";
 import { createLogger, stdoutWriter } from "../server/logger.ts";
+import { loadTracing } from "../server/tracing.ts";
 import { describeFailure } from "./failure.ts";
 import type { Invocation } from "./flags.ts";
 import { EXIT_USAGE, parseCommandLine } from "./flags.ts";
@@ -61,19 +63,21 @@ async function dispatch(invocation: Exclude<Invocation, { command: "usage" }>): 
     }
     case "start": {
       const { runStart } = await import("./start.ts");
-      const log = logger(invocation.options);
+      const tracing = await loadTracing(project.version);
+      const log = logger(invocation.options, tracing);
       return await untilSignal(
         AMBIENT.clock,
-        (signal) => runStart(invocation.options, { ...AMBIENT, log, signal }),
+        (signal) => runStart(invocation.options, { ...AMBIENT, log, signal, tracing }),
       );
     }
     case "demo": {
       const { runDemo } = await import("./demo.ts");
-      const log = logger(invocation.options);
+      const tracing = await loadTracing(project.version);
+      const log = logger(invocation.options, tracing);
       const say = (text: string) => print(Deno.stdout, text);
       return await untilSignal(
         AMBIENT.clock,
-        (signal) => runDemo(invocation.options, { ...AMBIENT, log, signal, say }),
+        (signal) => runDemo(invocation.options, { ...AMBIENT, log, signal, say, tracing }),
         OF_A_TERMINAL,
       );
     }
@@ -91,11 +95,12 @@ async function dispatch(invocation: Exclude<Invocation, { command: "usage" }>): 
 
 const AMBIENT = { clock: systemClock, random: systemRandom } as const;
 
-function logger(options: LogOptions) {
+function logger(options: LogOptions, tracing: Tracing = noTracing) {
   return createLogger({
     format: options.logFormat,
     level: options.logLevel,
     clock: systemClock,
+    context: tracing.on ? tracing.ids : undefined,
     write: stdoutWriter(),
   });
 }

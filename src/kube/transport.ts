@@ -12,6 +12,7 @@ import { type RequestContext, ResponseContext } from "@kubernetes/client-node";
 import { OPERATOR_NAME } from "../api/constants.ts";
 import type { Clock } from "../core/clock.ts";
 import { type Metrics, noMetrics } from "../core/metrics.ts";
+import { noTracing, type Tracing } from "../core/tracing.ts";
 import { DeadlineError, withDeadline } from "../core/wait.ts";
 import { type ClusterConfig, ConfigError } from "./config.ts";
 import { Connection, type CreateHttpClient, type HttpClient, type Lease } from "./connection.ts";
@@ -27,6 +28,7 @@ export interface TransportOptions {
   readonly config: ClusterConfig;
   readonly clock: Clock;
   readonly metrics?: Metrics;
+  readonly tracing?: Tracing | undefined;
   /** @default globalThis.fetch */
   readonly fetch?: Fetch;
   /** @default Deno.createHttpClient */
@@ -214,7 +216,15 @@ export class Transport {
     }
   }
 
-  async #measured<T>(call: Call, work: () => Promise<{ value: T; status: number }>): Promise<T> {
+  #measured<T>(call: Call, work: () => Promise<{ value: T; status: number }>): Promise<T> {
+    const { tracing = noTracing } = this.#options;
+    const facts = () => ({ "externaldatabase.action": call.action });
+    // Renewals of the lease and watches are nobody's pass.
+    const options = { facts, client: true, inner: true };
+    return tracing.span(`kubernetes ${call.verb}`, options, () => this.#counted(call, work));
+  }
+
+  async #counted<T>(call: Call, work: () => Promise<{ value: T; status: number }>): Promise<T> {
     const start = this.clock.monotonic();
     const count = (code: string) =>
       this.#metrics.kubeRequest(call.verb, code, (this.clock.monotonic() - start) / 1_000);

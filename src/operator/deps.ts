@@ -8,6 +8,7 @@ import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { Entropy } from "../core/passwords.ts";
 import type { Random } from "../core/random.ts";
+import type { Tracing } from "../core/tracing.ts";
 import type { Cluster, EventRecorder } from "../kube/port.ts";
 import type { ReflectorOptions } from "../kube/reflector.ts";
 import type { Secrets } from "../kube/secrets_port.ts";
@@ -31,6 +32,8 @@ export interface OperatorDeps {
   readonly random: Random;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** Told of passes, effects and calls. @default nobody is */
+  readonly tracing?: Tracing | undefined;
   /** @default all */
   readonly namespaces?: readonly string[] | undefined;
   /** Period of the bulk list. @default 300_000 */

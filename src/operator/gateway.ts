@@ -6,6 +6,7 @@
  */
 import type { Clock } from "../core/clock.ts";
 import type { Metrics } from "../core/metrics.ts";
+import { noTracing, type Span, type Tracing } from "../core/tracing.ts";
 import { DeadlineError, withDeadline } from "../core/wait.ts";
 import {
   type CallOptions,
@@ -43,6 +44,7 @@ export interface GatewayOptions {
   readonly scheduler: Scheduler;
   readonly clock: Clock;
   readonly metrics: Metrics;
+  readonly tracing?: Tracing | undefined;
   /** How long one call may take once it was started, in milliseconds. */
   readonly callTimeoutMs: number;
   /** Throws when this process may not change anything now (rule 21). */
@@ -99,7 +101,7 @@ export class ProviderGateway {
 
   /** What the provider says of itself. */
   async info(signal: AbortSignal): Promise<ProviderInfo> {
-    return (await this.#call("info", "urgent", signal, false, (o) => this.#provider.info(o))).value;
+    return (await this.#traced("info", "urgent", signal, false, (o) => this.#provider.info(o))).value;
   }
 
   /** One database by id; `onSend` is told when its turn came, which a refusal does not tell. */
@@ -109,7 +111,7 @@ export class ProviderGateway {
     signal: AbortSignal,
     onSend: (sentAt: number) => void = () => {},
   ): Promise<Answer<Database>> {
-    return this.#call("get", lane, signal, false, (o) => {
+    return this.#traced("get", lane, signal, false, (o) => {
       onSend(this.#o.clock.monotonic());
       return this.#provider.get(id, o);
     });
@@ -122,7 +124,7 @@ export class ProviderGateway {
     lane: Lane,
     signal: AbortSignal,
   ): Promise<Answer<DatabasePage>> {
-    return this.#call("list", lane, signal, false, (o) => this.#provider.list({ ...o, tags, pageToken }));
+    return this.#traced("list", lane, signal, false, (o) => this.#provider.list({ ...o, tags, pageToken }));
   }
 
   /**
@@ -164,7 +166,7 @@ export class ProviderGateway {
     signal: AbortSignal,
     wanted: () => void,
   ): Promise<Answer<Database>> {
-    return this.#call("create", lane, signal, wanted, (o) => this.#provider.create(request, o), request);
+    return this.#traced("create", lane, signal, wanted, (o) => this.#provider.create(request, o), request);
   }
 
   /** Sends a change. */
@@ -175,7 +177,14 @@ export class ProviderGateway {
     signal: AbortSignal,
     wanted: () => void,
   ): Promise<Answer<Database>> {
-    return this.#call("modify", lane, signal, wanted, (o) => this.#provider.modify(id, request, o), request);
+    return this.#traced(
+      "modify",
+      lane,
+      signal,
+      wanted,
+      (o) => this.#provider.modify(id, request, o),
+      request,
+    );
   }
 
   /** Sends a delete, which takes a snapshot of that name first where one is given (rule 17). */
@@ -187,7 +196,7 @@ export class ProviderGateway {
     finalSnapshot?: string,
   ): Promise<Answer<void>> {
     const more = finalSnapshot === undefined ? {} : { finalSnapshot };
-    return this.#call("delete", lane, signal, wanted, (o) => this.#provider.delete(id, { ...o, ...more }));
+    return this.#traced("delete", lane, signal, wanted, (o) => this.#provider.delete(id, { ...o, ...more }));
   }
 
   #fence(): void {
@@ -206,7 +215,7 @@ export class ProviderGateway {
     }
   }
 
-  #call<T>(
+  #traced<T>(
     verb: string,
     lane: Lane,
     signal: AbortSignal,
@@ -214,50 +223,79 @@ export class ProviderGateway {
     call: (options: CallOptions) => Promise<T>,
     request?: CreateRequest | ModifyRequest,
   ): Promise<Answer<T>> {
-    const { clock, scheduler, metrics, callTimeoutMs, onCall } = this.#o;
+    const { tracing = noTracing } = this.#o;
+    const facts = () => ({
+      "externaldatabase.provider": this.name,
+      "externaldatabase.class": this.databaseClass,
+      "externaldatabase.lane": lane,
+    });
+    return tracing.span(
+      `cloud ${verb}`,
+      { facts, client: true },
+      (span) => this.#call(span, verb, lane, signal, wanted, call, request),
+    );
+  }
+
+  #call<T>(
+    span: Span,
+    verb: string,
+    lane: Lane,
+    signal: AbortSignal,
+    wanted: false | (() => void),
+    call: (options: CallOptions) => Promise<T>,
+    request?: CreateRequest | ModifyRequest,
+  ): Promise<Answer<T>> {
+    const { clock, scheduler, metrics, callTimeoutMs, onCall, tracing = noTracing } = this.#o;
     const { databaseClass } = this;
-    return scheduler.run(lane, signal, async () => {
-      const sentAt = clock.monotonic();
-      const beforeSend = wanted === false ? undefined : () => {
-        wanted();
-        this.#fence();
-        this.#mayChange();
-      };
-      if (wanted !== false) this.#mutations++;
-      let outcome = "ok";
-      try {
-        this.#fence(); // no external call at all without the lease (H1); a mutation is checked again as it is sent
-        const value = await withDeadline(
-          { clock, ms: callTimeoutMs, action: `${verb} at ${this.name}`, signal },
-          (inner) => call({ signal: inner, beforeSend }),
-        );
-        onCall?.({ signal, verb, outcome, sentAt, request, answer: value });
-        return { value, sentAt, answeredAt: clock.monotonic() };
-      } catch (error) {
-        const known = classify(error, wanted !== false);
-        if (known instanceof ProviderError) {
-          outcome = known.errorClass;
-          if (known.errorClass === "unauthorised") this.#o.onUnauthorised?.();
-          if (known.errorClass === "throttled") {
-            const { retryAfterMs } = known;
-            scheduler.pause(
-              retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, RETRY_AFTER_CAP_MS),
-            );
-            if (scheduler.pauses > 1) this.#o.onThrottled?.(known);
-          }
-        } else outcome = "notSent";
-        onCall?.({ signal, verb, outcome, sentAt, request, error: known });
-        throw known;
-      } finally {
-        if (wanted !== false) this.#mutations--;
-        metrics.cloudCall(
-          { provider: this.name, databaseClass },
-          verb,
-          outcome,
-          (clock.monotonic() - sentAt) / 1_000,
-        );
-      }
-    }).catch((error: unknown) => {
+    const queuedAt = clock.monotonic();
+    // It is started by whoever's call ends before it.
+    return scheduler.run(
+      lane,
+      signal,
+      tracing.bind(async () => {
+        const sentAt = clock.monotonic();
+        const beforeSend = wanted === false ? undefined : () => {
+          wanted();
+          this.#fence();
+          this.#mayChange();
+        };
+        if (wanted !== false) this.#mutations++;
+        let outcome = "ok";
+        try {
+          this.#fence(); // no external call at all without the lease (H1); a mutation is checked again as it is sent
+          const value = await withDeadline(
+            { clock, ms: callTimeoutMs, action: `${verb} at ${this.name}`, signal },
+            (inner) => call({ signal: inner, beforeSend }),
+          );
+          onCall?.({ signal, verb, outcome, sentAt, request, answer: value });
+          return { value, sentAt, answeredAt: clock.monotonic() };
+        } catch (error) {
+          const known = classify(error, wanted !== false);
+          if (known instanceof ProviderError) {
+            outcome = known.errorClass;
+            if (known.errorClass === "unauthorised") this.#o.onUnauthorised?.();
+            if (known.errorClass === "throttled") {
+              const { retryAfterMs } = known;
+              scheduler.pause(
+                retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, RETRY_AFTER_CAP_MS),
+              );
+              if (scheduler.pauses > 1) this.#o.onThrottled?.(known);
+            }
+          } else outcome = "notSent";
+          onCall?.({ signal, verb, outcome, sentAt, request, error: known });
+          throw known;
+        } finally {
+          if (wanted !== false) this.#mutations--;
+          span.set({ "externaldatabase.outcome": outcome, "externaldatabase.queued_ms": sentAt - queuedAt });
+          metrics.cloudCall(
+            { provider: this.name, databaseClass },
+            verb,
+            outcome,
+            (clock.monotonic() - sentAt) / 1_000,
+          );
+        }
+      }),
+    ).catch((error: unknown) => {
       if (error instanceof QueueFullError) {
         throw new ProviderError("retryable", error.message, { cause: error });
       }

@@ -25,6 +25,7 @@ import { ClassDirectory } from "./classes.ts";
 import { classedCluster } from "./classed_cluster.ts";
 import type { OperatorDeps } from "./deps.ts";
 import { recordedCluster, recordedSecrets } from "./history/calls.ts";
+import { Passes } from "./passes.ts";
 import { ProviderSite, type SiteFleet, type SiteTuning } from "./site.ts";
 import { Supervisor } from "./supervisor.ts";
 
@@ -53,6 +54,7 @@ export class Operator {
   constructor(deps: OperatorDeps) {
     this.#deps = deps;
     const { clock, random, log, metrics, history } = deps;
+    const passes = deps.tracing?.on === true ? new Passes(deps.tracing) : undefined;
     const cluster = fencedCluster(recordedCluster(deps.cluster, history?.book), deps.fence);
     this.#settleSince = clock.monotonic();
     const tuning: SiteTuning = {
@@ -78,6 +80,7 @@ export class Operator {
         fleet,
         stopped: this.#stop.signal,
         history: deps.history,
+        tracing: deps.tracing,
       });
     this.site = makeSite("", deps.provider);
     this.classes = new ClassDirectory({
@@ -104,6 +107,7 @@ export class Operator {
       clock,
       log,
       metrics,
+      passes,
       clusterId: () => this.clusterId,
       requestRelist: () => this.reflector.relist(),
       history,
@@ -132,7 +136,8 @@ export class Operator {
       settled: (uid) => {
         for (const site of this.sites()) site.absences.settled(uid);
       },
-      inspect: inspectors(history?.inspect, deps.inspect),
+      inspect: inspectors(inspectors(history?.inspect, passes?.inspect), deps.inspect),
+      passes,
       onlooker: history,
       ...(deps.onTransition === undefined ? {} : { onTransition: deps.onTransition }),
       ...(deps.hibernateAfterMs === undefined ? {} : { hibernateAfterMs: deps.hibernateAfterMs }),

@@ -11,6 +11,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { Random } from "../core/random.ts";
+import type { Tracing } from "../core/tracing.ts";
 import type { Cluster } from "../kube/port.ts";
 import type { DatabaseProvider, ProviderError } from "../providers/port.ts";
 import type { View } from "../statechart/view.ts";
@@ -60,6 +61,7 @@ export interface SiteOptions extends SiteTuning {
   readonly random: Random;
   readonly log: Logger;
   readonly metrics: Metrics;
+  readonly tracing?: Tracing | undefined;
   readonly callTimeoutMs: number;
   readonly clusterId: () => string;
   /** Throws when nothing may be sent now (rule 21). */
@@ -110,6 +112,7 @@ export class ProviderSite {
       scheduler: this.scheduler,
       clock,
       metrics,
+      tracing: options.tracing,
       callTimeoutMs,
       fence: options.fence,
       mayChange: () => this.#mayChange(),

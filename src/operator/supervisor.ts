@@ -23,6 +23,7 @@ import type { History } from "./history/history.ts";
 import { Inbox } from "./inbox.ts";
 import { type DatabaseSnapshot, Keeper, type KeeperEnv, type Transition } from "./keeper.ts";
 import { type Round, unreadableAs } from "./observer.ts";
+import type { Passes } from "./passes.ts";
 import type { ProviderSite } from "./site.ts";
 
 /** What a {@linkcode Supervisor} takes. */
@@ -36,6 +37,8 @@ export interface SupervisorOptions
   /** An absence was confirmed by a person, or the resource is gone: no site counts it any more (rule 12). */
   readonly settled: (uid: string) => void;
   readonly onTransition?: (transition: Transition) => void;
+  /** The spans that a transition is told in. @default none */
+  readonly passes?: Pick<Passes, "within"> | undefined;
   /** Told of every resource that the cluster brought news of, of every crash of an actor, and of those that went. */
   readonly onlooker?: Pick<History, "touch" | "crashed" | "retire"> | undefined;
   /** Idle time after which an actor sleeps, in milliseconds. @default 600_000 */
@@ -85,7 +88,11 @@ export class Supervisor {
       world: options.world,
       clock: options.clock,
       random: options.random,
-      onTransition: (t) => this.#transition(t),
+      onTransition: (t) => {
+        const told = () => this.#transition(t);
+        if (options.passes === undefined) told();
+        else options.passes.within(t.object.metadata.uid, told);
+      },
       inspect: options.inspect,
       onCrash: (keeper, error, crashes) => {
         options.metrics.crash();

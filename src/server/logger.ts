@@ -29,6 +29,8 @@ export interface LoggerOptions {
   readonly format: "json" | "text";
   readonly level: LogLevel;
   readonly clock: Clock;
+  /** Fields that each line has besides its own, such as the ids of a trace. @default none */
+  readonly context?: (() => LogFields | undefined) | undefined;
   /** Takes one line with its line feed; may throw, then the line is lost and counted. */
   readonly write: (line: string) => void;
 }
@@ -48,7 +50,9 @@ export function createLogger(options: LoggerOptions): LineLogger {
     log(level, message, fields = {}) {
       if (SEVERITY[level] < least) return;
       try {
-        options.write(render(timeOf(options.clock), level, message, pick(fields)) + "\n");
+        options.write(
+          render(timeOf(options.clock), level, message, pick({ ...options.context?.(), ...fields })) + "\n",
+        );
       } catch {
         lost++; // A closed pipe must not stop the operator; the number is on the metrics page.
       }

@@ -21,6 +21,7 @@ import type { View } from "../../statechart/view.ts";
 import type { CrdWord } from "../crd_word.ts";
 import { type Answer, NotSentError, type ProviderGateway } from "../gateway.ts";
 import type { History } from "../history/history.ts";
+import type { Passes } from "../passes.ts";
 import type { Lane } from "../scheduler.ts";
 
 /** The part of {@linkcode EffectEnv} that belongs to the account that a resource's database is at. */
@@ -52,6 +53,8 @@ export interface EffectEnv extends SiteEnv {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** Absent: no spans are made. */
+  readonly passes?: Pick<Passes, "effect"> | undefined;
   readonly clusterId: () => string;
   /** Asks for a list of the cluster: what was read says that it went back in time. */
   readonly requestRelist: () => void;

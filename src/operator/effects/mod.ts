@@ -54,7 +54,7 @@ export const operatorMachine: DatabaseMachine = databaseMachine.provide({
   actors: Object.fromEntries(EFFECTS.map((effect) => [
     effect,
     fromPromise<Learned, EffectInput>(({ input, signal }) =>
-      measured(
+      traced(
         (input.world as OperatorWorld).envOf(input.knowledge.object),
         effect,
         input,
@@ -63,6 +63,16 @@ export const operatorMachine: DatabaseMachine = databaseMachine.provide({
     ),
   ])) as Parameters<DatabaseMachine["provide"]>[0]["actors"] & object,
 });
+
+function traced(
+  env: EffectEnv,
+  effect: Effect,
+  input: EffectInput,
+  signal: AbortSignal,
+): Promise<Learned> {
+  if (env.passes === undefined) return measured(env, effect, input, signal);
+  return env.passes.effect(input.knowledge.object, effect, () => measured(env, effect, input, signal));
+}
 
 async function measured(
   env: EffectEnv,

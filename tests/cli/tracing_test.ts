@@ -1,0 +1,118 @@
+/**
+ * Spans of a run of the whole program, as a collector on loopback hears of them from Deno itself.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { eventually } from "../support/eventually.ts";
+import { Child } from "./support.ts";
+
+interface Value {
+  readonly stringValue?: string;
+  readonly intValue?: string;
+  readonly doubleValue?: number;
+}
+
+interface ExportedSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly attributes: readonly { readonly key: string; readonly value: Value }[];
+  readonly status?: { readonly code?: number };
+}
+
+/** An OTLP/HTTP collector that takes JSON. */
+function collector() {
+  const spans: ExportedSpan[] = [];
+  let text = "";
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
+    const body = await request.text();
+    text += body;
+    if (new URL(request.url).pathname === "/v1/traces") {
+      for (const { scopeSpans } of JSON.parse(body).resourceSpans) {
+        for (const scope of scopeSpans) spans.push(...scope.spans);
+      }
+    }
+    return Response.json({});
+  });
+  return {
+    url: `http://127.0.0.1:${server.addr.port}`,
+    spans,
+    text: () => text,
+    close: () => server.shutdown(),
+  };
+}
+
+const fact = (span: ExportedSpan | undefined, key: string) =>
+  span?.attributes.find((a) => a.key === key)?.value.stringValue;
+
+Deno.test("each pass of an actor is a span with its effects inside, and their calls inside of those; log lines bear its trace", async () => {
+  const directory = await Deno.makeTempDir();
+  const heard = collector();
+  const child = new Child(
+    [
+      ...["demo", "--cloud", "simulated", "--listen", "127.0.0.1:0", "--samples", "1"],
+      ...["--provisioning", "1s", "--log-format", "json", "--log-level", "info"],
+    ],
+    ["--allow-net=127.0.0.1", "--allow-env", "--allow-read", "--allow-write=.demo"],
+    {
+      cwd: directory,
+      env: {
+        OTEL_DENO: "true",
+        OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+        OTEL_EXPORTER_OTLP_ENDPOINT: heard.url,
+        OTEL_BSP_SCHEDULE_DELAY: "200",
+      },
+    },
+  );
+  try {
+    const line = JSON.parse(
+      await child.line((l) => l.includes('"msg":"Transition"') && l.includes('"to":"Available"')),
+    );
+    assertMatch(line.traceId, /^[0-9a-f]{32}$/);
+    const inside = (parent: ExportedSpan | undefined) =>
+      heard.spans.filter((span) => parent !== undefined && span.parentSpanId === parent.spanId);
+    const find = (of: readonly ExportedSpan[], name: string) => of.find((span) => span.name === name);
+    const passes = () => heard.spans.filter((span) => span.name === "pass");
+    const creating = () => passes().find((pass) => find(inside(pass), "create") !== undefined);
+    await eventually("the passes are heard of", () => {
+      return creating() !== undefined &&
+        passes().some((pass) => fact(pass, "externaldatabase.to") === "Available");
+    });
+    const pass = creating();
+    assertEquals(pass?.parentSpanId ?? "", "", "a pass is a trace of its own");
+    assertEquals([fact(pass, "k8s.namespace.name"), fact(pass, "externaldatabase.name")], [
+      "default",
+      line.name,
+    ]);
+    const create = find(inside(pass), "create");
+    const call = find(inside(create), "cloud create");
+    assertEquals([fact(call, "externaldatabase.provider"), fact(call, "externaldatabase.lane")], [
+      "simulated",
+      "create",
+    ]);
+    assertEquals(fact(call, "externaldatabase.outcome"), "ok");
+    const finalize = find(inside(pass), "finalize");
+    const patch = find(inside(finalize), "kubernetes patch");
+    assertMatch(fact(patch, "externaldatabase.action") ?? "", /default\/orders|orders/);
+    const sent = find(inside(patch), "PATCH");
+    assert(sent !== undefined, `Deno's own span of the request: ${inside(patch).map((span) => span.name)}`);
+    const traces = new Set(heard.spans.filter((s) => s.name === "pass").map((span) => span.traceId));
+    await eventually("its trace is among them", () => {
+      passes().forEach((span) => traces.add(span.traceId));
+      return traces.has(line.traceId);
+    });
+    const ids = new Set(heard.spans.map((span) => span.spanId));
+    assertEquals(ids.size, heard.spans.length, "no span is told twice");
+    assert(
+      !heard.spans.some((s) => s.name.startsWith("kubernetes") && !s.parentSpanId),
+      "no renewal is a trace",
+    );
+    assert(!/"password"|BEGIN PRIVATE|"Bearer /.test(heard.text()), "no secret is told");
+  } finally {
+    await child.end();
+    await heard.close();
+    await Deno.remove(directory, { recursive: true });
+  }
+});
