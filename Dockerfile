@@ -28,7 +28,7 @@ EXPOSE 8080
 # Any other environment variable reads as absent (--ignore-env), for some libraries look through all of them.
 ENTRYPOINT ["deno", "run", "--cached-only", "--no-prompt", "--import-map=import_map.json", \
   "--allow-env=EDB_*,AWS_*,KUBERNETES_SERVICE_HOST,KUBERNETES_SERVICE_PORT,KUBECONFIG,POD_NAME,POD_NAMESPACE", "--ignore-env", \
-  "--allow-read=/var/run/secrets/kubernetes.io/serviceaccount,/var/run/secrets/eks.amazonaws.com/serviceaccount,/var/run/secrets/pods.eks.amazonaws.com/serviceaccount,/etc/externaldatabase", \
+  "--allow-read=/app/dist/page,/var/run/secrets/kubernetes.io/serviceaccount,/var/run/secrets/eks.amazonaws.com/serviceaccount,/var/run/secrets/pods.eks.amazonaws.com/serviceaccount,/etc/externaldatabase", \
   "--allow-net=kubernetes.default.svc:443,0.0.0.0:8080", \
   "main.ts"]
 CMD ["--help"]

@@ -132,15 +132,18 @@ Deno.test("every value reaches its object", async () => {
       EDB_CALL_TIMEOUT: "45s",
       EDB_CLUSTER_ID: "production",
       EDB_CONCURRENCY: "16",
+      EDB_HTTP_AUTH: "kubernetes",
       EDB_LOG_FORMAT: "text",
       EDB_LOG_LEVEL: "debug",
       EDB_POLL_INTERVAL: "1m",
       EDB_PROVIDER: "aws-rds",
       EDB_RATE: "12.5",
+      EDB_TLS_CERT_FILE: "/etc/externaldatabase/http/tls.crt",
+      EDB_TLS_KEY_FILE: "/etc/externaldatabase/http/tls.key",
     },
   );
   assertEquals(args.at(-1), "--shards=1");
-  assertEquals(volumeMounts.length, 2);
+  assertEquals(volumeMounts.length, 3);
   const bound = made["RoleBinding team-a/externaldatabase-operator-connections"];
   assertEquals(bound?.["subjects"][0].namespace, "externaldatabase-system");
   assertEquals(made["ClusterRoleBinding externaldatabase-operator-connections"], undefined);

@@ -30,6 +30,11 @@ const CLASSES = ["class-standard", "class-production"].flatMap((name) =>
   rights(`/secrets[${name}]`, "get", "list", "watch")
 );
 
+const REVIEWS = [
+  ...rights("authentication.k8s.io/tokenreviews", "create"),
+  ...rights("authorization.k8s.io/subjectaccessreviews", "create"),
+];
+
 /** What an account may do in a namespace beyond what any account may, as the API server tells its token. */
 async function rules(kube: Kube, namespace: string): Promise<string[]> {
   const of = async (account: string) => {
@@ -96,6 +101,11 @@ const WAYS: readonly Way[] = [
     name: "the chart with classes alone",
     objects: (home) => templated(home, ci("classes")),
     allowed: BY_CLASSES,
+  },
+  {
+    name: "the chart with metrics and page behind the API server's reviews",
+    objects: (home) => templated(home, "--set=httpAuth.enabled=true"),
+    allowed: { ...EVERYWHERE, "*": [...EVERYWHERE["*"], ...REVIEWS] },
   },
   {
     name: "the chart with Secrets in a named namespace",

@@ -47,7 +47,7 @@ Deno.test("values.yaml and the values of ci/ are as the schema says, and the sch
 const BY_THE_CHART = new Set([
   ...["provider", "cloud-url", "cloud-token-file", "postgres-url-file", "namespace", "listen"],
   ...["aws-region", "aws-endpoint-url", "aws-parameters-file", "aws-credentials-file"],
-  ...["leader-elect", "lease-name"],
+  ...["leader-elect", "lease-name", "http-auth", "tls-cert-file", "tls-key-file"],
 ]);
 /** Flags that make no sense in a pod. */
 const NOT_IN_A_POD = new Set(["kubeconfig", "context", "local-folder", "lease-namespace", "shards"]);
