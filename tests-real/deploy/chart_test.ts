@@ -1,7 +1,7 @@
 /** The Helm chart by itself: it makes what kustomize makes, and refuses values that are wrong with words that help. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { stringify } from "yaml";
-import { CHART, helm, kustomized, type Manifest, nameOf, templated } from "../support/helm.ts";
+import { CHART, composed, helm, kustomized, type Manifest, nameOf, templated } from "../support/helm.ts";
 
 const home = await Deno.makeTempDir({ prefix: "externaldatabase-helm-" });
 addEventListener("unload", () => Deno.removeSync(home, { recursive: true }));
@@ -101,6 +101,21 @@ for (
     assertEquals(without[Object.keys(wanted)[0]!], undefined);
   });
 }
+
+Deno.test("the chart's tls and httpAuth are the components http-tls and http-access", async () => {
+  const flags = ["--set=tls.secretName=externaldatabase-operator-tls", "--set=httpAuth.enabled=true"];
+  const [chart, overlay] = await Promise.all([
+    templated(home, ...flags),
+    composed(".", ["http-tls", "http-access"]),
+  ]);
+  const unlabelled = (objects: Manifest[]) => {
+    for (const { metadata } of objects) if (/-(reviews|reader)$/.test(metadata.name)) delete metadata.labels;
+    return byName(objects);
+  };
+  const [made, wanted] = [unlabelled(chart), unlabelled(overlay)];
+  assertEquals(Object.keys(made), Object.keys(wanted));
+  assertEquals(made, wanted);
+});
 
 Deno.test("every value reaches its object", async () => {
   const made = byName(await templated(home, values("everything")));

@@ -56,6 +56,24 @@ export async function kustomized(folder: string): Promise<Manifest[]> {
   return manifests(await must(kubectl!, ["kustomize", `${ROOT}deploy/${folder}`]));
 }
 
+/** What kustomize makes of folders of `deploy/`: the one, with components of it. */
+export async function composed(folder: string, components: readonly string[]): Promise<Manifest[]> {
+  const { kubectl } = await kubeBinaries();
+  const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "externaldatabase-kustomize-" }));
+  try {
+    // A kustomization names its parts by relative paths alone.
+    const deploy = `${"../".repeat(dir.split("/").length - 1)}${ROOT.slice(1)}deploy`;
+    const kustomization = {
+      resources: [`${deploy}/${folder}`],
+      components: components.map((name) => `${deploy}/components/${name}`),
+    };
+    await Deno.writeTextFile(`${dir}/kustomization.yaml`, JSON.stringify(kustomization));
+    return manifests(await must(kubectl!, ["kustomize", dir]));
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+}
+
 /** What the chart makes of values, as the release `externaldatabase-operator` of the namespace that kustomize makes. */
 export async function templated(home: string, ...args: string[]): Promise<Manifest[]> {
   const where = ["externaldatabase-operator", CHART, "--namespace=externaldatabase-system"];
