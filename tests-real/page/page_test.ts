@@ -64,7 +64,7 @@ Deno.test("the page shows fleet, chart and one database, and a drift made at the
         ]]);
         await page.hover("svg.all .card.f3 .plate");
         await waitForText(page, "differs from the spec", ".near-words");
-        await page.$eval("svg.all .card.f2 a", (link) => (link as SVGAElement).focus());
+        await page.$eval("svg.all .card.f2 a", (link) => link.focus());
         await waitForText(page, "as the spec asks", ".near-words");
         await page.keyboard.press("Enter");
         await waitForText(page, "3 databases of 3 match");

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import {
+  byName,
   formatFilter,
   isNarrow,
   parseFilter,
@@ -7,6 +8,7 @@ import {
   tellingReason,
 } from "../../src/page/fleet/query.ts";
 import { OVERSCAN, rowWindow } from "../../src/page/fleet/window.ts";
+import { NameOrder } from "../../src/page/live/order.ts";
 import { databasePath, parseRoute } from "../../src/page/route.ts";
 import { coarse, count, duration, relative } from "../../src/page/text/time.ts";
 import { at, NOW, sampleFleet, sampleRow } from "./samples.ts";
@@ -36,7 +38,7 @@ Deno.test("what needs a person comes first, then what is not ready, each by name
     sampleRow({ name: "z", attention: true }),
     sampleRow({ name: "a" }),
   ];
-  assertEquals(selectRows(rows, {}).map((row) => row.name), ["z", "b", "c", "a", "d"]);
+  assertEquals(selectRows(byName(rows), {}).map((row) => row.name), ["z", "b", "c", "a", "d"]);
   assertEquals(rows[0]?.name, "d");
 });
 
@@ -104,4 +106,20 @@ Deno.test("times are told in their largest units, past and to come", () => {
     "–",
   ]);
   assertEquals([count(0), count(999), count(1_234_567)], ["0", "999", "1,234,567"]);
+});
+
+Deno.test("rows keep their order through changes, and rows that come and go take their places", () => {
+  const order = new NameOrder();
+  const rows = new Map([..."dbca"].map((name) => [name, sampleRow({ uid: name, name })]));
+  const names = () => order.of(rows).map((row) => row.name + row.state.charAt(0)).join(" ");
+  assertEquals(names(), "aA bA cA dA");
+  rows.set("c", sampleRow({ uid: "c", name: "c", state: "Drifted" }));
+  assertEquals(names(), "aA bA cD dA");
+  rows.delete("b");
+  assertEquals(names(), "aA cD dA");
+  rows.set("bb", sampleRow({ uid: "bb", name: "bb" }));
+  assertEquals(names(), "aA bbA cD dA");
+  rows.delete("a");
+  rows.set("e", sampleRow({ uid: "e", name: "e" }));
+  assertEquals(names(), "bbA cD dA eA");
 });

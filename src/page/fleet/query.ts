@@ -65,7 +65,12 @@ export function isNarrow(filter: FleetFilter): boolean {
   return formatFilter({ ...filter, sort: undefined }) !== "";
 }
 
-/** The rows that `filter` selects, in its order; `rows` is left as it is. */
+/** `rows` by namespace and name: the order that {@linkcode selectRows} assumes. */
+export function byName(rows: readonly FleetRow[]): FleetRow[] {
+  return rows.toSorted((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name));
+}
+
+/** The rows that `filter` selects, in its order; `rows` are by namespace and name, and are left as they are. */
 export function selectRows(rows: readonly FleetRow[], filter: FleetFilter): FleetRow[] {
   const words = (filter.q ?? "").toLowerCase().split(/\s+/).filter((word) => word !== "");
   const selected = rows.filter((row) =>
@@ -77,7 +82,22 @@ export function selectRows(rows: readonly FleetRow[], filter: FleetFilter): Flee
     (!filter.attention || row.attention === true) &&
     words.every((word) => matches(row, word))
   );
-  return selected.sort(ORDERS[filter.sort ?? "attention"]);
+  switch (filter.sort ?? "attention") {
+    case "attention": {
+      const ranks: FleetRow[][] = [[], [], [], []];
+      for (const row of selected) ranks[rank(row)]?.push(row);
+      return ranks.flat();
+    }
+    case "name":
+      return selected;
+    case "state":
+      return selected.sort((a, b) => compare(a.state, b.state));
+    case "next":
+      // RFC 3339 in UTC sorts as text; what has no time comes last.
+      return selected.sort((a, b) => compare(a.nextTryAt ?? "~", b.nextTryAt ?? "~"));
+    case "age":
+      return selected.sort((a, b) => compare(b.createdAt ?? "", a.createdAt ?? ""));
+  }
 }
 
 function matches(row: FleetRow, word: string): boolean {
@@ -86,17 +106,6 @@ function matches(row: FleetRow, word: string): boolean {
     .toLowerCase()
     .includes(word);
 }
-
-const byName = (a: FleetRow, b: FleetRow) => compare(a.namespace, b.namespace) || compare(a.name, b.name);
-
-const ORDERS: Readonly<Record<Sort, (a: FleetRow, b: FleetRow) => number>> = {
-  attention: (a, b) => rank(a) - rank(b) || byName(a, b),
-  name: byName,
-  state: (a, b) => compare(a.state, b.state) || byName(a, b),
-  // RFC 3339 in UTC sorts as text; what has no time comes last.
-  next: (a, b) => compare(a.nextTryAt ?? "~", b.nextTryAt ?? "~") || byName(a, b),
-  age: (a, b) => compare(b.createdAt ?? "", a.createdAt ?? "") || byName(a, b),
-};
 
 /** What needs a person comes first, then what is not usable, then what is not known. */
 function rank(row: FleetRow): number {

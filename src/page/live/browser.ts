@@ -9,12 +9,14 @@ import { parseRoute } from "../route.ts";
 import type { ChartAnswer, OrphanRow } from "../../server/api/types.ts";
 import { Feed } from "./feed.ts";
 import * as model from "./model.ts";
+import { NameOrder } from "./order.ts";
 
 /** How long a question may take, in milliseconds. */
 const LIMIT_MS = 20_000;
 /** How often the orphans are asked for, in milliseconds; nothing tells of them by itself. */
 const ORPHANS_MS = 30_000;
 
+const order = new NameOrder();
 let feed: Feed | undefined;
 
 /** Asks for `path` as JSON; rejects when the answer is none. */
@@ -46,7 +48,7 @@ export function start(): void {
     },
     random: () => Math.random(),
   }, {
-    rows: (rows) => model.rows.value = [...rows.values()],
+    rows: (rows) => model.rows.value = order.of(rows),
     summary: (summary) => model.summary.value = summary,
     database: (detail) => model.database.value = detail,
     connection: (connection) => model.connection.value = connection,
