@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { ProviderError } from "../../src/providers/port.ts";
-import { CALL, listAll, newServer, OPERATOR, providerOn, requestFor } from "./support.ts";
+import { serveProxy } from "./proxy.ts";
+import { CALL, leftovers, listAll, newServer, OPERATOR, providerOn, requestFor, sql } from "./support.ts";
 
 Deno.test("A server that stops and starts again, orderly and by a crash, is read again; calls meanwhile are retryable", async () => {
   const server = await newServer(16);
@@ -79,5 +80,60 @@ Deno.test("S6: of a server that is down nothing is absent, and the databases of 
     await provider.close();
     await old.stop();
     await young.stop();
+  }
+});
+
+Deno.test("C1, D1: a server that crashes at any statement of a create, a rotation and a delete is found again as it was, and each is finished", async () => {
+  const server = await newServer(17);
+  const proxy = serveProxy(server.port);
+  const provider = providerOn(server.urlOf({ ...OPERATOR, port: proxy.port }), { timeoutMs: 60_000 });
+  /** Sends a call while the server crashes at its nth statement and comes back, then again until it is done. */
+  const through = async <T>(n: number, send: () => Promise<T>, done: (value: T) => boolean) => {
+    let count = 0;
+    let back: Promise<void> | undefined;
+    proxy.fate = () => {
+      if (count++ === n) back = server.halt("SIGQUIT").then(() => server.start());
+      return "pass";
+    };
+    for (let tries = 0; tries < 600; tries++) {
+      const ended = await send().then((value) => done(value) ? { value } : undefined, (error: unknown) => {
+        assert(error instanceof ProviderError, String(error));
+        if (error.errorClass === "absent") return {};
+        assert(["busy", "retryable", "unknown"].includes(error.errorClass), error.message);
+        return undefined;
+      });
+      await back;
+      if (ended !== undefined) return { ended, crashed: back !== undefined };
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    throw new Error("Sending it again: not done in time");
+  };
+  try {
+    await provider.info(CALL);
+    for (let n = 0, crashed = true; crashed; n++) {
+      const request = requestFor(server, { password: "first-0123456789abcdef" });
+      const made = await through(
+        n,
+        () => provider.create(request, CALL),
+        ({ state }) => state === "Available",
+      );
+      const { id, access } = (await listAll(provider, request.tags)).items[0]!;
+      const { username: user, database } = access!;
+      const renewed = await through(
+        n,
+        () => provider.modify(id, { password: "second-0123456789abcdef" }, CALL),
+        () => true,
+      );
+      await sql(server, "SELECT 1", { user, database, password: "second-0123456789abcdef" });
+      assertEquals((await leftovers(server)).length, 2);
+      const removed = await through(n, () => provider.delete(id, CALL), () => false);
+      assertEquals(await leftovers(server), []);
+      crashed = made.crashed || renewed.crashed || removed.crashed;
+      assert(n > 4 || crashed, "nothing crashed");
+    }
+  } finally {
+    await provider.close();
+    await proxy.close();
+    await server.stop();
   }
 });
