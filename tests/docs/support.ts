@@ -9,6 +9,7 @@ const ROOT = new URL("../../", import.meta.url);
 /** The documents, from the repository's root. */
 export const DOCUMENTS = [
   "README.md",
+  "docs/README.md",
   "CONTRIBUTING.md",
   "deploy/README.md",
   "docs/design.md",
