@@ -100,7 +100,8 @@ async function bringAbout(situation: Situation, stage: Stage, ns: string): Promi
       text = await stage.kubectl("describe", "edb", name);
       const reasons = [...text.slice(text.indexOf("\nEvents:")).matchAll(/^ {2}(?:Normal|Warning) +(\w+)/gm)];
       assertEquals(reasons.filter(([, r]) => !situation.events.includes(r ?? "")).map(([, r]) => r), []);
-      return situation.events.every((r) => reasons.some(([, found]) => found === r));
+      return reasons.length >= situation.events.length &&
+        situation.events.every((r) => reasons.some(([, found]) => found === r));
     },
     20_000,
     200,

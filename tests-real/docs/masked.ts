@@ -36,6 +36,9 @@ function numbered(names: readonly string[]): (found: string) => string {
   };
 }
 
+/** The order in which Events are shown; those of no such kind come last. */
+const LIFE = [["Created", /./], ["Available", /./], ["Updating", /was edited$/], ["Updating", /./]] as const;
+
 /** The table of Events: without counts, in the order of a life, and with ages that do not differ. */
 function events(text: string): string {
   const [head = "", ...lines] = text.trimEnd().split("\n");
@@ -48,8 +51,9 @@ function events(text: string): string {
     from?.replace(/, \S+$/, "") ?? "",
     message ?? "",
   ]);
-  const rank = (reason = "") => ["Created", "Available"].indexOf(reason) >>> 0;
-  rows.sort((a, b) => rank(a[1]) - rank(b[1]));
+  const rank = ([, reason, , , message = ""]: readonly string[]) =>
+    LIFE.findIndex(([of, words]) => of === reason && words.test(message)) >>> 0;
+  rows.sort((a, b) => rank(a) - rank(b));
   const titles = [["Type", "Reason", "Age", "From", "Message"], [
     "----",
     "------",

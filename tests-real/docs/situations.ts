@@ -36,7 +36,7 @@ export interface Situation {
   readonly why: RegExp;
   /** And what follows, or helps. */
   readonly next: RegExp;
-  /** Reasons of its Events, in any order; repetitions are one. */
+  /** Reasons of its Events, in any order; repetitions of the same words are one. */
   readonly events: readonly string[];
 }
 
@@ -118,7 +118,7 @@ export const SITUATIONS: readonly Situation[] = [
     on: "Synced",
     why: /accepted the change three times without effect: sizeGb 20 → 40/,
     next: /again after 4 hours, or at once on an edit of the spec or db\.my\.domain\/reconcile/,
-    events: ["Created", "Available", "Updating", "DriftNotRepairable"],
+    events: ["Created", "Available", "Updating", "Updating", "DriftNotRepairable"],
   },
   {
     title: "Missing",
