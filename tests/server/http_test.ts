@@ -6,6 +6,7 @@ import { serveOperator } from "../../src/server/http.ts";
 import { createMetrics } from "../../src/server/metrics.ts";
 import { viewOf } from "../support/fleet_view.ts";
 import { spell } from "../../src/server/page.ts";
+import { eventually } from "../support/eventually.ts";
 
 const NOW = Date.UTC(2026, 10, 29, 12, 0, 0);
 
@@ -246,4 +247,14 @@ Deno.test("ages are spelled as kubectl does", () => {
     "5h",
   ], [3 * 86_400_000, "3d"]];
   for (const [ms, text] of cases) assertEquals(spell(ms), text);
+});
+
+Deno.test("the server says how many streams are open, for the metric", async () => {
+  await withServer(async ({ url, server }) => {
+    assertEquals(server.streams, 0);
+    const stream = await fetch(`${url}/api/stream`);
+    assertEquals([stream.status, server.streams], [200, 1]);
+    await stream.body?.cancel();
+    await eventually("it is closed", () => server.streams === 0);
+  });
 });
