@@ -19,8 +19,8 @@ Deno.test("docs/tutorial.md works as it is written, without kubectl, and leaves 
     });
     assert(ran > 10, `${ran} blocks were run`);
     const after = [...Deno.readDirSync(directory)].map(({ name }) => name);
-    const left = after.filter((name) => !before.includes(name));
-    assertEquals(left.toSorted(), ["dist", "shop.yaml"]); // the page as it is built, and what the reader made
+    // The page, where it could be built, stays for the next start.
+    assertEquals(after.filter((name) => name !== "dist" && !before.includes(name)), ["shop.yaml"]);
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
