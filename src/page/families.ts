@@ -1,4 +1,10 @@
-/** The colour of a top-level state, as a class. @module */
+/**
+ * The colour of a top-level state, as a class.
+ *
+ * @module
+ */
+
+/** The top-level states, in the order of their colours. */
 const NAMES = ["Pending", "Creating", "Available", "Drifted", "Deleting", "Finalized"];
 
 /** `f2` for `Available` and its inside; further states begin again. */
