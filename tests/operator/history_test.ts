@@ -4,7 +4,8 @@
  * @module
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { History, MAX_GONE, MAX_STEPS } from "../../src/operator/history/history.ts";
+import { History, MAX_GONE } from "../../src/operator/history/history.ts";
+import { MAX_STEPS } from "../../src/operator/history/steps.ts";
 import { historyOf } from "../../src/operator/history/words.ts";
 import type { HistoryEntry } from "../../src/server/api/types.ts";
 import { databaseOf, inStep, MINUTE, PERIOD } from "../support/fleet.ts";

@@ -4,13 +4,13 @@
  * @module
  */
 import type { Clock } from "../../core/clock.ts";
-import { Edge, SLOT_MS } from "./route.ts";
+import { MinuteCount, SLOT_MS } from "./minute.ts";
 
 /** Counts calls; there are a handful of verbs and of error classes. */
 export class CallTally {
   readonly #clock: Clock;
-  readonly #verbs = new Map<string, Edge>();
-  readonly #failures = new Map<string, Edge>();
+  readonly #verbs = new Map<string, MinuteCount>();
+  readonly #failures = new Map<string, MinuteCount>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -33,11 +33,11 @@ export class CallTally {
     return this.#sums(this.#failures);
   }
 
-  #sums(counters: ReadonlyMap<string, Edge>): Record<string, number> {
+  #sums(counters: ReadonlyMap<string, MinuteCount>): Record<string, number> {
     const slot = this.#slot();
     const sums: Record<string, number> = {};
-    for (const [name, edge] of counters) {
-      const sum = edge.lastMinute(slot);
+    for (const [name, count] of counters) {
+      const sum = count.lastMinute(slot);
       if (sum > 0) sums[name] = sum;
     }
     return sums;
@@ -48,8 +48,8 @@ export class CallTally {
   }
 }
 
-function counter(counters: Map<string, Edge>, name: string): Edge {
-  let edge = counters.get(name);
-  if (edge === undefined) counters.set(name, edge = new Edge("", name));
-  return edge;
+function counter(counters: Map<string, MinuteCount>, name: string): MinuteCount {
+  let count = counters.get(name);
+  if (count === undefined) counters.set(name, count = new MinuteCount());
+  return count;
 }

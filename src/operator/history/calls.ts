@@ -11,6 +11,7 @@ import { messageOf } from "../../core/text.ts";
 import { type Cluster, type JsonPatchOperation, KubeError } from "../../kube/port.ts";
 import type { Secrets } from "../../kube/secrets_port.ts";
 import type { CreateRequest, ModifyRequest } from "../../providers/port.ts";
+import { shared } from "./intern.ts";
 
 /** Calls of one effect that are kept; an effect makes a handful. */
 export const MAX_CALLS = 12;
@@ -31,7 +32,7 @@ export type CallFact =
     readonly password: boolean;
     readonly tags: readonly string[];
   }
-  | { readonly kind: "database"; readonly id: string; readonly state: string }
+  | { readonly kind: "database"; readonly state: string }
   | { readonly kind: "count"; readonly count: number };
 
 /** One call. Times are wall times in milliseconds. */
@@ -86,7 +87,7 @@ export class CallBook {
   async kubernetes<T>(
     signal: AbortSignal,
     verb: string,
-    names: readonly string[] | undefined,
+    fact: CallFact | undefined,
     request: () => Promise<T>,
   ): Promise<T> {
     if (this.#room(signal) === undefined) return await request();
@@ -95,7 +96,7 @@ export class CallBook {
       this.#room(signal)?.push(this.#call("kubernetes", verb, outcome, sentAt, fact));
     try {
       const answer = await request();
-      note("ok", names && { kind: "names", names });
+      note("ok", fact);
       return answer;
     } catch (error) {
       const outcome = error instanceof KubeError ? error.kind : "failed";
@@ -122,6 +123,8 @@ export class CallBook {
   }
 }
 
+const NONE: readonly string[] = [];
+
 function wanted(request: CreateRequest | ModifyRequest): CallFact {
   const { version, sizeGb, tags, password, deletionProtection } = request;
   return {
@@ -131,17 +134,18 @@ function wanted(request: CreateRequest | ModifyRequest): CallFact {
     sizeGb,
     deletionProtection,
     password: password !== undefined,
-    tags: "engine" in request ? [] : Object.keys(tags ?? {}),
+    tags: "engine" in request || tags === undefined ? NONE : Object.keys(tags),
   };
 }
 
 function brought(answer: unknown): CallFact | undefined {
   if (typeof answer !== "object" || answer === null) return undefined;
-  const { id, providerState, items } = answer as Readonly<Record<string, unknown>>;
+  const { providerState, items } = answer as Readonly<Record<string, unknown>>;
   if (Array.isArray(items)) return { kind: "count", count: items.length };
-  if (typeof id !== "string" || typeof providerState !== "string") return undefined;
-  return { kind: "database", id, state: providerState };
+  return typeof providerState === "string" ? inState(providerState, "") : undefined;
 }
+
+const inState = shared((state): CallFact => ({ kind: "database", state }));
 
 /** The cluster whose single reads and writes are noted; lists and watches are nobody's in particular. */
 export function recordedCluster(cluster: Cluster, book: CallBook | undefined): Cluster {
@@ -177,31 +181,42 @@ export function recordedSecrets(
   if (secrets === undefined || book === undefined) return secrets;
   return {
     get: (key, options) =>
-      book.kubernetes(options.signal, "getSecret", [key.name], () => secrets.get(key, options)),
+      book.kubernetes(options.signal, "getSecret", named(key.name), () => secrets.get(key, options)),
     create: (secret, options) =>
       book.kubernetes(
         options.signal,
         "createSecret",
-        [secret.metadata.name],
+        named(secret.metadata.name),
         () => secrets.create(secret, options),
       ),
     patch: (key, operations, options) =>
       book.kubernetes(
         options.signal,
         "patchSecret",
-        [key.name],
+        named(key.name),
         () => secrets.patch(key, operations, options),
       ),
     delete: (key, uid, options) =>
-      book.kubernetes(options.signal, "deleteSecret", [key.name], () => secrets.delete(key, uid, options)),
+      book.kubernetes(
+        options.signal,
+        "deleteSecret",
+        named(key.name),
+        () => secrets.delete(key, uid, options),
+      ),
     list: (request) => secrets.list(request),
     watch: (request) => secrets.watch(request),
   };
 }
 
 /** The paths that a patch writes; what it tests is no news, and values are not kept. */
-function written(operations: readonly JsonPatchOperation[]): readonly string[] {
-  const paths: string[] = [];
-  for (const { op, path } of operations) if (op !== "test") paths.push(path);
-  return paths;
+function written(operations: readonly JsonPatchOperation[]): CallFact {
+  let paths = "";
+  for (const { op, path } of operations) if (op !== "test") paths += paths === "" ? path : ` ${path}`;
+  return ofPaths(paths, "");
+}
+
+const ofPaths = shared((paths): CallFact => ({ kind: "names", names: paths.split(" ") }));
+
+function named(name: string): CallFact {
+  return { kind: "names", names: [name] };
 }

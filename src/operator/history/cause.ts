@@ -11,6 +11,7 @@ import type { DatabaseEvent } from "../../statechart/events.ts";
 import type { ExternalState, Knowledge, Learned } from "../../statechart/knowledge.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import type { Effect } from "../../statechart/vocabulary.ts";
+import { shared, sharedText } from "./intern.ts";
 
 /** Characters of a message that are kept. */
 const MAX_MESSAGE = 400;
@@ -111,13 +112,7 @@ export function causeOf(
     case "object.gone":
       return GONE;
     case "external.listed":
-      return {
-        kind: "seen",
-        by: "list",
-        state: e.database.providerState,
-        fields: databaseChanges(before.database, e.database),
-        duplicates: e.duplicates.length,
-      };
+      return seenCause("list", e.database, before, e.duplicates.length);
     case "external.found":
       return { kind: "found", by: "list", count: e.found.length };
     case "external.unlisted":
@@ -181,24 +176,44 @@ function endedCause(effect: Effect, learned: Learned, before: Before): Cause {
   const { observation, lookup, create, modify } = learned;
   if (learned.gone) return GONE;
   if (observation?.kind === "absent") {
-    return { kind: "seen", by: effect, state: undefined, fields: NONE, duplicates: 0 };
+    return notThere(effect, "");
   }
   if (observation?.kind === "present") {
-    return {
-      kind: "seen",
-      by: effect,
-      state: observation.database.providerState,
-      fields: databaseChanges(before.database, observation.database),
-      duplicates: learned.duplicates?.length ?? 0,
-    };
+    return seenCause(effect, observation.database, before, learned.duplicates?.length ?? 0);
   }
   if (lookup !== undefined) return { kind: "found", by: effect, count: lookup.found.length };
-  return { kind: "ended", effect, outcome: create?.outcome ?? modify?.outcome };
+  return ended(effect, create?.outcome ?? modify?.outcome ?? "");
 }
 
 function asksDeletion(before: ExternalDatabase | undefined, after: ExternalDatabase | undefined): boolean {
   return after?.metadata.deletionTimestamp !== undefined && before?.metadata.deletionTimestamp === undefined;
 }
+
+function seenCause(by: "list" | Effect, database: ExternalState, before: Before, duplicates: number): Cause {
+  const fields = databaseChanges(before.database, database);
+  if (fields.length === 0 && duplicates === 0) return seenAsBefore(by, database.providerState);
+  return { kind: "seen", by, state: sharedText(database.providerState), fields, duplicates };
+}
+
+const seenAsBefore = shared((by, state): Cause => ({
+  kind: "seen",
+  by: by as "list" | Effect,
+  state,
+  fields: NONE,
+  duplicates: 0,
+}));
+const notThere = shared((effect): Cause => ({
+  kind: "seen",
+  by: effect as Effect,
+  state: undefined,
+  fields: NONE,
+  duplicates: 0,
+}));
+const ended = shared((effect, outcome): Cause => ({
+  kind: "ended",
+  effect: effect as Effect,
+  outcome: outcome === "" ? undefined : outcome,
+}));
 
 /** What is another in a newer copy of a resource, as far as an actor heeds it. */
 function objectChanges(
@@ -237,9 +252,13 @@ function compare(path: string, before: unknown, after: unknown, changes: FieldCh
   const was = (before ?? {}) as Readonly<Record<string, unknown>>;
   const is = (after ?? {}) as Readonly<Record<string, unknown>>;
   for (const key of new Set([...Object.keys(was), ...Object.keys(is)])) {
-    if (!equal(was[key], is[key])) changes.push({ field: `${path}.${key}`, from: was[key], to: is[key] });
+    if (!equal(was[key], is[key])) {
+      changes.push({ field: fieldName(path, key), from: was[key], to: is[key] });
+    }
   }
 }
+
+const fieldName = shared((path, key) => `${path}.${key}`);
 
 /** Whether two causes say the same, so that one may stand for both: versions and times apart. */
 export function sameCause(a: Cause, b: Cause): boolean {

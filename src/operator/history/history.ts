@@ -17,35 +17,14 @@ import { messageOf } from "../../core/text.ts";
 import type { DatabaseContext } from "../../statechart/context.ts";
 import type { ExternalState } from "../../statechart/knowledge.ts";
 import { type Call, CallBook, type CloudCall } from "./calls.ts";
-import { type Before, type Cause, causeOf, sameCause } from "./cause.ts";
+import { type Before, causeOf } from "./cause.ts";
 import { CallTally } from "./call_tally.ts";
-import { type Edge, pathOf, type Route, Routes, SLOT_MS } from "./route.ts";
+import { SLOT_MS } from "./minute.ts";
+import { type Edge, pathOf, type Route, Routes } from "./route.ts";
+import { eventKind, keepStep, MAX_STEPS, MAX_TOTAL, MIN_STEPS, type Step } from "./steps.ts";
 
-/** Steps that are kept for one resource. */
-export const MAX_STEPS = 64;
-/** Steps that are kept at least, however many resources there are. */
-export const MIN_STEPS = 8;
-/** Steps that are kept for all resources together, as long as none is left with fewer than {@linkcode MIN_STEPS}. */
-export const MAX_TOTAL = 640_000;
 /** Resources that are kept after they went. */
 export const MAX_GONE = 100;
-
-/** One step as it is kept. Times are wall times in milliseconds. */
-export interface Step {
-  readonly n: number;
-  readonly at: number;
-  /** XState's or the statechart's own type of the event. */
-  readonly event: string;
-  readonly cause: Cause;
-  readonly route: Route;
-  readonly durationMs: number;
-  readonly generation: number;
-  readonly ready: string;
-  readonly synced: string;
-  readonly calls: readonly Call[] | undefined;
-  repeated: number;
-  lastAt: number;
-}
 
 /** What is kept of one resource. */
 export interface ActorLog {
@@ -57,7 +36,6 @@ export interface ActorLog {
   readonly dropped: number;
   /** The configuration, as a dotted path. */
   readonly at: string;
-  readonly asleep: boolean;
   /** When the resource went, wall milliseconds. */
   readonly goneAt?: number | undefined;
 }
@@ -81,7 +59,6 @@ interface Draft extends ActorLog {
   steps: Step[];
   dropped: number;
   at: string;
-  asleep: boolean;
   goneAt: number | undefined;
   count: number;
   /** When `at` was entered, monotonic milliseconds. */
@@ -184,7 +161,7 @@ export class History {
     this.#push(log, {
       n: ++log.count,
       at: this.#clock.now(),
-      event: open?.event.type ?? "crash",
+      event: eventKind(open?.event.type ?? "crash"),
       cause: { kind: "crash", message: messageOf(error).slice(0, 400) },
       route: open?.route ?? this.#routes.from(log.at),
       durationMs: Math.round(this.#clock.monotonic() - log.since),
@@ -241,7 +218,6 @@ export class History {
       steps: [],
       dropped: 0,
       at: "",
-      asleep: false,
       goneAt: undefined,
       count: 0,
       since: this.#clock.monotonic(),
@@ -307,7 +283,6 @@ export class History {
       database: observation?.kind === "present" ? observation.database : log.before.database,
     };
     log.at = pathOf(value);
-    log.asleep = cause.kind === "sleep";
     const moved = open.route.to !== open.from;
     const calls = open.left ? open.calls : undefined;
     // An effect that was begun meanwhile has calls of its own.
@@ -322,14 +297,14 @@ export class History {
       this.#push(log, {
         n: ++log.count,
         at: this.#clock.now(),
-        event: open.event.type,
+        event: eventKind(open.event.type),
         cause,
         route: open.route,
         durationMs: Math.round(now - log.since),
         generation: object.metadata.generation,
         ready,
         synced,
-        calls: calls === undefined || calls.length === 0 ? undefined : calls,
+        calls: calls === undefined || calls.length === 0 ? undefined : calls.slice(), // without room to grow
         repeated: 0,
         lastAt: 0,
       });
@@ -339,44 +314,9 @@ export class History {
   }
 
   #push(log: Draft, step: Step): void {
-    const { steps } = log;
-    const n = steps.length;
-    if (n >= 1 && same(steps[n - 1]!, step)) {
-      repeat(steps[n - 1]!, step);
-      return;
-    }
-    if (n >= 3 && same(steps[n - 2]!, step) && same(steps[n - 3]!, steps[n - 1]!)) {
-      repeat(steps[n - 3]!, steps.pop()!);
-      repeat(steps[n - 2]!, step);
-      return;
-    }
-    steps.push(step);
-    while (steps.length > this.#limit) {
-      steps.shift();
-      log.dropped++;
-    }
+    log.dropped += keepStep(log.steps, step, this.#limit);
   }
 }
 
 /** The statechart's first state, in which every actor makes its first decision. */
 const INITIAL = "Pending.deciding";
-
-function repeat(kept: Step, step: Step): void {
-  kept.repeated += 1 + step.repeated;
-  kept.lastAt = step.lastAt || step.at;
-}
-
-/** Whether one step stands for both: the same way, for the same cause, with the same calls. */
-function same(a: Step, b: Step): boolean {
-  return a.route === b.route && a.event === b.event && a.generation === b.generation && a.ready === b.ready &&
-    a.synced === b.synced && sameCause(a.cause, b.cause) && sameCalls(a.calls, b.calls);
-}
-
-function sameCalls(a: readonly Call[] | undefined, b: readonly Call[] | undefined): boolean {
-  if (a === undefined || b === undefined) return a === b;
-  if (a.length !== b.length) return false;
-  return a.every((call, i) => {
-    const other = b[i]!;
-    return call.to === other.to && call.verb === other.verb && call.outcome === other.outcome;
-  });
-}

@@ -6,39 +6,15 @@
  *
  * @module
  */
+import { MinuteCount } from "./minute.ts";
 
-/** Length of one slot of what {@linkcode Edge} counts, in milliseconds. */
-export const SLOT_MS = 5_000;
-/** Slots that are kept: a minute. */
-const SLOTS = 12;
 /** States on one way; what is longer goes round in circles, and is kept by its two ends alone. */
 const MAX_STATES = 16;
 
 /** One transition from state to state, counted. */
-export class Edge {
-  /** Since the start. */
-  total = 0;
-  readonly #counts = new Uint32Array(SLOTS);
-  readonly #slots = new Int32Array(SLOTS).fill(-1);
-
-  constructor(readonly from: string, readonly to: string) {}
-
-  /** Counts it; `slot` is the time in {@linkcode SLOT_MS}. */
-  count(slot: number): void {
-    const at = slot % SLOTS;
-    if (this.#slots[at] !== slot) {
-      this.#slots[at] = slot;
-      this.#counts[at] = 0;
-    }
-    this.#counts[at]!++;
-    this.total++;
-  }
-
-  /** How often in the minute that ends with `slot`. */
-  lastMinute(slot: number): number {
-    let sum = 0;
-    for (let i = 0; i < SLOTS; i++) if (this.#slots[i]! > slot - SLOTS) sum += this.#counts[i]!;
-    return sum;
+export class Edge extends MinuteCount {
+  constructor(readonly from: string, readonly to: string) {
+    super();
   }
 }
 

@@ -9,7 +9,8 @@ import { quote } from "../../statechart/drift.ts";
 import { oneLine } from "../../statechart/verdicts.ts";
 import type { Call, CallFact } from "./calls.ts";
 import type { Cause, FieldChange } from "./cause.ts";
-import type { ActorLog, Step } from "./history.ts";
+import type { ActorLog } from "./history.ts";
+import type { Step } from "./steps.ts";
 
 /** What is kept of a resource, as the API says it. */
 export function historyOf(log: ActorLog): HistoryAnswer {
@@ -45,14 +46,9 @@ export function entryOf(step: Step): HistoryEntry {
 
 /** `modify done`, `create failed`, `timer`, `start`, or the statechart's own name of the event. */
 function eventName({ event, route }: Step): string {
-  if (!event.startsWith("xstate.")) return event;
+  if (event !== "done" && event !== "failed") return event;
   const from = route.states[0] ?? "";
-  const effect = from.slice(from.lastIndexOf(".") + 1);
-  if (event.startsWith("xstate.done.")) return `${effect} done`;
-  if (event.startsWith("xstate.error.")) return `${effect} failed`;
-  if (event.startsWith("xstate.after.")) return "timer";
-  if (event === "xstate.init") return "start";
-  return event === "xstate.stop" ? "sleep" : event;
+  return `${from.slice(from.lastIndexOf(".") + 1)} ${event}`;
 }
 
 /** A cause in a sentence. */
@@ -141,7 +137,7 @@ function factWords(fact: CallFact): string {
     case "count":
       return fact.count === 1 ? "1 database" : `${fact.count} databases`;
     case "database":
-      return `${quote(fact.id)} is ${quote(fact.state)}`;
+      return `it is ${quote(fact.state)}`;
     case "wanted": {
       const { engine, version, sizeGb, deletionProtection, password, tags } = fact;
       const parts = [

@@ -1,0 +1,31 @@
+/**
+ * Facts that many steps of many actors have in common, kept once.
+ *
+ * @module
+ */
+
+/** Entries that one table holds; what comes after is not shared, so that no cloud's words can make it grow for ever. */
+const MAX_ENTRIES = 2_000;
+
+/** Makes a table that gives one value for each pair of keys. */
+export function shared<T>(make: (first: string, second: string) => T): (first: string, second: string) => T {
+  const table = new Map<string, Map<string, T>>();
+  let size = 0;
+  return (first, second) => {
+    let row = table.get(first);
+    let value = row?.get(second);
+    if (value !== undefined) return value;
+    value = make(first, second);
+    if (size >= MAX_ENTRIES) return value;
+    if (row === undefined) table.set(first, row = new Map());
+    row.set(second, value);
+    size++;
+    return value;
+  };
+}
+
+/** The same text for equal texts: one that came with an answer does not keep that answer's copy. */
+export const sharedText: (text: string) => string = (() => {
+  const of = shared((text) => text);
+  return (text: string) => of(text, "");
+})();
