@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { backoffMs, type BackoffPolicy } from "../core/backoff.ts";
+import { backoffMs, type BackoffPolicy, growingMs } from "../core/backoff.ts";
 import type { Random } from "../core/random.ts";
 import type { Learned } from "./knowledge.ts";
 import type { Effect } from "./vocabulary.ts";
@@ -103,6 +103,22 @@ export function retryDelayMs(
       : Math.max(heeded, backoffMs(policy(effect, errorClass), attempt - BELIEVED, random));
   }
   return backoffMs(policy(effect, errorClass), attempt - 1, random);
+}
+
+/** Failures in a row from which on every wait of an effect has grown to its longest; told as one (L4). */
+export const LAST_STEP = 9;
+
+/**
+ * The longest wait after failure number `attempt` of an effect, in milliseconds; that of the longest for
+ * {@linkcode LAST_STEP} and later, so that it tells nothing new each time. `undefined`: another says how long.
+ */
+export function longestDelayMs(effect: Effect, errorClass: string, attempt: number): number | undefined {
+  // An account that is throttled waits as its provider asks; an API server may ask for a wait too.
+  if (errorClass === "throttled" || errorClass === "kubernetes" || errorClass === "conflict") {
+    return undefined;
+  }
+  const { baseMs, capMs } = policy(effect, errorClass as StepErrorClass);
+  return attempt >= LAST_STEP ? capMs : growingMs({ baseMs, capMs }, attempt - 1);
 }
 
 function policy(effect: Effect, errorClass: StepErrorClass): BackoffPolicy {

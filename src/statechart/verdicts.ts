@@ -9,6 +9,7 @@ import { quote } from "./drift.ts";
 import { pollMs, presentDatabase } from "./facts.ts";
 import type { ExternalState, Failure, Knowledge } from "./knowledge.ts";
 import type { Effect, Reason } from "./vocabulary.ts";
+import { LAST_STEP, longestDelayMs } from "./step_error.ts";
 import type { View } from "./view.ts";
 
 /** `Ready` becomes Unknown after this many poll periods without a read (design.md). */
@@ -198,15 +199,24 @@ export function failureVerdict(failure: Failure): Verdict {
   const told = failure.errorClass === "taken" ? oneLine(failure.message) : normalise(failure.message);
   // The error names its own action; where that is the effect itself it is said once.
   const why = told.startsWith(`${what}: `) ? told.slice(what.length + 2) : told;
-  const step = Math.min(failure.attempt, 9);
   // However long a provider's words are, what helps is not cut off.
-  const rest = `${hintOf(failure)} (retry step ${step}${step === 9 ? " or later" : ""})`;
+  const rest = `${hintOf(failure)} (${stepWords(failure)})`;
   const begin = `${what} failed: `;
   const message = `${begin}${why.slice(0, MAX_LINE - begin.length - rest.length)}${rest}`;
   const read = failure.effect === "lookup" || failure.effect === "observe" || failure.effect === "confirm";
   return read || failure.errorClass === "kubernetes" || failure.errorClass === "conflict"
     ? unknown(reason, message)
     : no(reason, message);
+}
+
+/** `retry step 3, the next within 60 s`: the same text for the same step, so that no status is written for a time (L4). */
+function stepWords({ attempt, effect, errorClass }: Failure): string {
+  const step = attempt < LAST_STEP ? `retry step ${attempt}` : `retry step ${LAST_STEP} or later`;
+  const ms = longestDelayMs(effect, errorClass, attempt);
+  if (ms === undefined) return step;
+  return `${step}, the next within ${
+    ms > 120_000 ? `${Math.ceil(ms / 60_000)} min` : `${Math.ceil(ms / 1_000)} s`
+  }`;
 }
 
 /** The longest message, in UTF-16 units. */

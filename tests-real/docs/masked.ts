@@ -20,7 +20,11 @@ export function masked(text: string, namespace: string): string {
     .replace(/\bdb-[0-9a-z]+(?=[".]|$|\s)/gm, numbered(DATABASES))
     .replace(/\b\d{4}-\d\d-\d\dT[\d:]+(?:\.\d+)?Z/g, TIME)
     .replace(/^( *Resource Version: +)\d+$/m, "$14711")
-    .replace(/\(retry step \d+( or later)?\)/g, "(retry step 1)");
+    .replace(/\(retry step \d+( or later)?\)/g, "(retry step 1)")
+    .replace(
+      /\(retry step \d+( or later)?, the next within [^)]+\)/g,
+      "(retry step 1, the next within 15 s)",
+    );
   const at = steady.indexOf("\nEvents:");
   return at < 0 ? steady : `${steady.slice(0, at)}\n${events(steady.slice(at + 1))}`;
 }

@@ -77,7 +77,7 @@ export const SITUATIONS: readonly Situation[] = [
     reason: "CreateFailed",
     on: "Ready",
     why: /InvalidParameter: Version 99 of postgres is not offered/,
-    next: /an edit of the spec is tried at once \(retry step \d\)/,
+    next: /an edit of the spec is tried at once \(retry step \d, the next within \d+ (s|min)\)/,
     events: ["CreateFailed"],
   },
   {

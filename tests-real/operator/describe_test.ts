@@ -79,7 +79,7 @@ Deno.test("kubectl alone tells what becomes of a resource: created, refused, men
     await step("refused: the provider's own words, once; mended by an edit, without waiting", async () => {
       await apply("wrong", { ...SEED_SPEC, version: "99" });
       const refusal =
-        "Creating the database failed: InvalidParameter: Version 99 of postgres is not offered; an edit of the spec is tried at once (retry step 1)";
+        "Creating the database failed: InvalidParameter: Version 99 of postgres is not offered; an edit of the spec is tried at once (retry step 1, the next within 15 s)";
       assertEquals(await events("wrong", 1), [`Warning CreateFailed ${refusal}`]);
       assertMatch(
         line(await kubectl("get", "edb", "-n", ns, "-o", "wide"), "wrong"),
@@ -120,7 +120,7 @@ Deno.test("kubectl alone tells what becomes of a resource: created, refused, men
         const told = (await events("orders", 4)).find((text) => text.startsWith("Warning"));
         assertMatch(
           told ?? "",
-          /^Warning DeletionProtected Deleting the database failed: DeletionProtected: Database db-\S+ has deletion protection; set spec\.deletionProtection to false, lift the protection at the provider, or set deletionPolicy to Retain \(retry step 1\)$/,
+          /^Warning DeletionProtected Deleting the database failed: DeletionProtected: Database db-\S+ has deletion protection; set spec\.deletionProtection to false, lift the protection at the provider, or set deletionPolicy to Retain \(retry step 1, the next within \d+ s\)$/,
         );
         assertMatch(
           line(await kubectl("get", "edb", "-n", ns, "-o", "wide"), "orders"),

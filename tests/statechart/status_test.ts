@@ -199,17 +199,17 @@ Deno.test("L4: a failure says what was done, what came of it, and which step of 
     status: "False",
     reason: "CreateFailed",
     message:
-      "Creating the database failed: Version 99 is not offered; an edit of the spec is tried at once (retry step 3)",
+      "Creating the database failed: Version 99 is not offered; an edit of the spec is tried at once (retry step 3, the next within 60 s)",
   });
   const message = (more: Partial<Failure>) => failureVerdict({ ...failure, ...more }).message;
   assertEquals(
     message({ message: "Creating the database: InvalidParameter: no" }),
-    "Creating the database failed: InvalidParameter: no; an edit of the spec is tried at once (retry step 3)",
+    "Creating the database failed: InvalidParameter: no; an edit of the spec is tried at once (retry step 3, the next within 60 s)",
     "its own action is said once",
   );
   assertEquals(
     message({ message: "Listing databases: Unavailable" }),
-    "Creating the database failed: Listing databases: Unavailable; an edit of the spec is tried at once (retry step 3)",
+    "Creating the database failed: Listing databases: Unavailable; an edit of the spec is tried at once (retry step 3, the next within 60 s)",
     "another's is kept: the create was not refused",
   );
   assertStringIncludes(
@@ -221,6 +221,8 @@ Deno.test("L4: a failure says what was done, what came of it, and which step of 
     failureVerdict({ ...failure, attempt: 9 }).message,
     failureVerdict({ ...failure, attempt: 900 }).message,
   );
+  assertStringIncludes(message({ attempt: 9 }), "(retry step 9 or later, the next within 10 min)");
+  assertStringIncludes(message({ errorClass: "throttled" }), "(retry step 3)"); // the provider says how long
   assertEquals(failureVerdict({ ...failure, effect: "observe", errorClass: "retryable" }).status, "Unknown");
   const reason = (effect: Parameters<typeof failureReason>[0]["effect"], errorClass: string, code?: string) =>
     failureReason({ ...failure, effect, errorClass, code });
@@ -251,12 +253,18 @@ Deno.test("L4: what helps is told after a provider's words however long they are
   } as const;
   const { message } = failureVerdict(failure);
   assertEquals(message.length, 512);
-  assertStringIncludes(message, "xxx; an edit of the spec is tried at once (retry step 3)");
+  assertStringIncludes(
+    message,
+    "xxx; an edit of the spec is tried at once (retry step 3, the next within 60 s)",
+  );
   const told = (more: Partial<Failure>) => failureVerdict({ ...failure, message: "no", ...more }).message;
   assertStringIncludes(
     told({ errorClass: "throttled" }),
     "; all calls of the account wait, and go on by themselves",
   );
   assertStringIncludes(told({ errorClass: "unauthorised" }), "; renew the operator's credentials");
-  assertStringIncludes(told({ effect: "lookup", errorClass: "retryable" }), "failed: no (retry step 3)");
+  assertStringIncludes(
+    told({ effect: "lookup", errorClass: "retryable" }),
+    "failed: no (retry step 3, the next within 4 s)",
+  );
 });

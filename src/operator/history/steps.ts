@@ -12,7 +12,7 @@ export const MAX_STEPS = 64;
 /** Steps that are kept at least, however many resources there are. */
 export const MIN_STEPS = 8;
 /** Steps that are kept for all resources together, as long as none is left with fewer than {@linkcode MIN_STEPS}. */
-export const MAX_TOTAL = 640_000;
+export const MAX_TOTAL = 320_000;
 /** One step as it is kept. Times are wall times in milliseconds. */
 export interface Step {
   readonly n: number;
