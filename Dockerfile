@@ -10,6 +10,9 @@ COPY . .
 RUN set -eu; \
     if [ -n "$(deno run --no-prompt --allow-net=jsr.io tools/std.ts)" ]; then cp npm.import_map.json import_map.json; \
     else deno eval 'console.log(JSON.stringify({ imports: JSON.parse(Deno.readTextFileSync("deno.json")).imports }))' > import_map.json; fi; \
+    # The page; what bundles it is not needed later.
+    deno run --no-check --no-prompt --allow-read --allow-write=dist --allow-run --allow-env tools/page.ts; \
+    rm -rf /deno-dir/npm/*/@esbuild; \
     deno cache --import-map=import_map.json main.ts; \
     # One run fills the caches of compiled code, for there is no writing later.
     deno run --cached-only --no-prompt --import-map=import_map.json --allow-env --allow-read main.ts --help > /dev/null; \

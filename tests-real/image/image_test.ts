@@ -45,6 +45,15 @@ Deno.test("The image builds, and answers as a non-root user with nothing writabl
         assertStringIncludes(output.stdout, state);
       }
     });
+    await t.step("the built page is in it, where its permissions let it be read", async () => {
+      const output = await image.run(["-c", "cat /app/dist/page/index.html; ls /app/dist/page/assets"], {
+        entrypoint: ["/bin/sh"],
+      });
+      assertEquals(output.code, 0, output.stderr);
+      const [script] = /\/assets\/page\.[0-9a-f]+\.js/.exec(output.stdout) ?? [];
+      assert(script !== undefined && output.stdout.includes(`\n${script.slice(8)}`), output.stdout);
+      assert(entrypoint.some((flag) => /^--allow-read=.*\/app\/dist\/page(,|$)/.test(flag)));
+    });
     await t.step("start outside a cluster ends with an error that says what to do", async () => {
       const output = await image.run(["start"], { readOnly: true });
       assert(output.code !== 0);

@@ -200,6 +200,9 @@ Deno.test("the page shows fleet, chart and one database, and a drift made at the
       );
     });
 
+    // A snapshot for each visit and each return to the page: the stream is taken up where the snapshot ends.
+    const snapshots = requests.filter((url) => url.endsWith("/api/fleet")).length;
+    assert(snapshots <= 4, `${snapshots} snapshots`);
     assertEquals(faults, []);
     assert(requests.length > 10 && requests.every((url) => url.startsWith(world.url)), requests.join("\n"));
   } finally {

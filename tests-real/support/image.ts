@@ -11,7 +11,7 @@ import { endBackground, guard, must, type Output, run, startBackground } from ".
 const BUILDAH = ["--storage-driver", "vfs"];
 const ROOT = new URL("../../", import.meta.url).pathname;
 /** Tools that the build stage's RUN lines use. */
-const APPLETS = ["sh", "cp", "chmod", "cat", "ls", "id", "touch", "env"];
+const APPLETS = ["sh", "cp", "chmod", "cat", "ls", "id", "touch", "env", "rm"];
 
 /** A container that runs in the background. */
 export interface RunningContainer extends AsyncDisposable {

@@ -97,7 +97,7 @@ async function begun(rows: FleetRow[]): Promise<World> {
 
 Deno.test("the stream begins where the snapshot ends, and a thousand changes are one painting", async () => {
   const world = await begun([sampleRow({ uid: "1" }), sampleRow({ uid: "2" })]);
-  assertEquals(world.source.path, "/api/stream?since=run-7");
+  assertEquals(world.source.path, "/api/stream?cursor=run-7");
   assertEquals(world.connections, [{ state: "live" }]);
   const told = world.rowsTold;
   for (let i = 0; i < 1_000; i++) {
@@ -160,11 +160,16 @@ Deno.test("a stream that the browser gives up is begun anew, and the waits betwe
 Deno.test("a gap that the server cannot fill leads to a new snapshot", async () => {
   const world = await begun([sampleRow({ uid: "1" })]);
   world.snapshots.push([sampleRow({ uid: "2" })]);
+  world.now += 60_000;
   world.source.emit("reset");
   await turn();
   assertEquals(world.rows.map((row) => row.uid), ["2"]);
   assertEquals(world.sources.length, 2);
   assert(world.sources[0]?.closed);
+  // One that comes again at once does not make the page ask without a pause.
+  world.source.emit("reset");
+  await turn();
+  assertEquals([world.sources.length, world.timers.map((timer) => timer.ms)], [2, [1_000]]);
 });
 
 Deno.test("who does not look on holds no stream, and goes on from where it was", async () => {
@@ -177,7 +182,7 @@ Deno.test("who does not look on holds no stream, and goes on from where it was",
   world.feed.resume();
   world.feed.resume();
   assertEquals(world.sources.length, 2);
-  assertEquals(world.source.path, "/api/stream?since=run-9&database=shop%2Forders");
+  assertEquals(world.source.path, "/api/stream?cursor=run-9&database=shop%2Forders");
 });
 
 Deno.test("following a database opens a stream of it from where the last event was; what the old one says then is not heard", async () => {
@@ -185,7 +190,7 @@ Deno.test("following a database opens a stream of it from where the last event w
   world.source.emit("rows", { changed: [], gone: [] }, "run-9");
   const [old] = world.sources;
   world.feed.follow("shop/orders");
-  assertEquals(world.source.path, "/api/stream?since=run-9&database=shop%2Forders");
+  assertEquals(world.source.path, "/api/stream?cursor=run-9&database=shop%2Forders");
   assert(old?.closed);
   const detail = sampleDetail();
   world.source.emit("database", detail);

@@ -1,5 +1,5 @@
 /** One database: where it stands, why, what comes next, and everything it went through. @module */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import type { ChartAnswer, DatabaseDetail } from "../../server/api/types.ts";
 import { Legend } from "../chart/view.tsx";
@@ -85,6 +85,11 @@ export function Known({ detail, gone, chart }: {
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   });
+  // The heading of the wait had the focus and is gone with it: the one that takes its place takes it too.
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
+  }, []);
   // A screen reader hears the step that was walked to, and the state that the present moved to.
   const told = entry
     ? `Step ${entry.n}: ${entry.event}, ${entry.from} to ${entry.to}`
@@ -102,7 +107,7 @@ export function Known({ detail, gone, chart }: {
       </nav>
       <div class="lead one">
         <div>
-          <h1 tabIndex={-1}>{shown(row.name)}</h1>
+          <h1 tabIndex={-1} ref={heading}>{shown(row.name)}</h1>
           <p class="standing">
             <span class={`badge big ${familyClass(row.state)}`}>
               <i class="dot" aria-hidden="true" />

@@ -53,6 +53,8 @@ const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 20_000;
 /** How long a snapshot may take, in milliseconds. */
 const SNAPSHOT_LIMIT_MS = 20_000;
+/** Within this time of a snapshot a reset counts as a failure, in milliseconds. */
+const RESET_MS = 5_000;
 const CLOSED = 2;
 
 /** One subscription to the operator. */
@@ -68,6 +70,7 @@ export class Feed {
   #cursor = "";
   #wanted: string | undefined;
   #paused = false;
+  #begunAt = Number.NEGATIVE_INFINITY;
   #connection: Connection = { state: "connecting" };
   #waitMs = FIRST_WAIT_MS;
   #cancel: (() => void) | undefined;
@@ -112,6 +115,7 @@ export class Feed {
     this.#abort.abort();
     this.#abort = new AbortController();
     this.#cancel?.();
+    this.#begunAt = this.#ports.now();
     const { signal } = this.#abort;
     const limit = this.#ports.later(() => this.#abort.abort(), SNAPSHOT_LIMIT_MS);
     try {
@@ -135,7 +139,7 @@ export class Feed {
 
   #listen(): void {
     this.#source?.close();
-    const query = new URLSearchParams({ since: this.#cursor });
+    const query = new URLSearchParams({ cursor: this.#cursor });
     if (this.#wanted !== undefined) query.set("database", this.#wanted);
     const source = this.#ports.open(`/api/stream?${query}`);
     this.#source = source;
@@ -167,7 +171,13 @@ export class Feed {
     on("database", (detail) => {
       this.#database = detail;
     });
-    on("reset", () => void this.#begin());
+    on("reset", () => {
+      // A reset right after a snapshot would come again at once: two operators may answer in turns behind one name.
+      const soon = this.#ports.now() - this.#begunAt < RESET_MS;
+      this.#cursor = "";
+      if (soon) this.#lose();
+      else void this.#begin();
+    });
   }
 
   #lose(): void {
