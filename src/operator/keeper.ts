@@ -127,7 +127,7 @@ export class Keeper {
   /** Starts the actor. */
   start(): void {
     if (this.#finished || this.#actor !== undefined) return;
-    const { clock, machine, world } = this.env;
+    const { clock, machine, world, inspect } = this.env;
     const kept = this.#kept ?? this.#left;
     this.#kept = undefined;
     this.#keptSecret = undefined;
@@ -135,12 +135,16 @@ export class Keeper {
     const actor = createActor(machine, {
       input: { object: this.#object, world, ...(kept === undefined ? {} : { kept }) },
       clock,
-      inspect: (inspection) => this.#inspect(inspection),
+      ...(inspect === undefined ? {} : { inspect }),
     });
     this.#actor = actor;
     this.#startedAt = clock.monotonic();
-    // Without an error observer a throw in a guard would be an unhandled error of the process (F4).
-    actor.subscribe({ error: (error) => this.#crashed(actor, error) });
+    actor.subscribe({
+      next: (snapshot) => this.#follow(actor, snapshot),
+      complete: () => this.#ended(actor),
+      // Without an error observer a throw in a guard would be an unhandled error of the process (F4).
+      error: (error) => this.#crashed(actor, error),
+    });
     actor.start();
   }
 
@@ -239,31 +243,35 @@ export class Keeper {
 
   #stopActor(): void {
     this.#settles(false);
+    if (this.snapshot?.status === "active") this.#lastEvent = "xstate.stop";
     this.#actor?.stop();
     this.#actor = undefined;
     this.#idleSince = undefined;
   }
 
-  #inspect(inspection: InspectionEvent): void {
-    this.env.inspect?.(inspection);
-    if (inspection.type !== "@xstate.snapshot" || inspection.actorRef !== this.#actor) return;
-    const snapshot = inspection.snapshot as DatabaseSnapshot;
-    this.#lastEvent = inspection.event.type;
-    if (snapshot.status === "error") return;
-    this.#settles(snapshot.status === "active" && snapshot.context.decision.settling === true);
-    const judged = inspection.event.type === "object.changed" && snapshot.hasTag("rest");
-    if (judged && snapshot.context.knowledge.observation?.kind === "present") this.env.onCacheHit();
+  /** The actor took in an event. */
+  #follow(actor: ActorRefFrom<DatabaseMachine>, snapshot: DatabaseSnapshot): void {
+    if (this.#actor !== actor) return;
+    const { decision, decidedOn, knowledge } = snapshot.context;
+    this.#lastEvent = decidedOn;
+    this.#settles(snapshot.status === "active" && decision.settling === true);
+    const judged = decidedOn === "object.changed" && snapshot.hasTag("rest");
+    if (judged && knowledge.observation?.kind === "present") this.env.onCacheHit();
     const idle = snapshot.status === "active" && snapshot.matches({ Available: "idle" });
     this.#idleSince = idle ? this.#idleSince ?? this.env.clock.monotonic() : undefined;
     const value = snapshot.value;
     const top = (typeof value === "string" ? value : Object.keys(value)[0]) as TopState;
-    this.#moved(top, snapshot.context.decision.synced.reason);
-    if (snapshot.status === "done") {
-      this.#finished = true;
-      this.#object = this.newest;
-      this.#stopActor();
-      this.env.onFinal(this, snapshot);
-    }
+    this.#moved(top, decision.synced.reason);
+  }
+
+  /** The actor has ended: by itself, in its final state, or as it was told. */
+  #ended(actor: ActorRefFrom<DatabaseMachine>): void {
+    const snapshot = actor.getSnapshot();
+    if (this.#actor !== actor || snapshot.status !== "done") return;
+    this.#finished = true;
+    this.#object = this.newest;
+    this.#stopActor();
+    this.env.onFinal(this, snapshot);
   }
 
   #moved(to: TopState | undefined, reason: string): void {

@@ -25,6 +25,8 @@ export interface DatabaseContext {
   readonly spin: { readonly count: number; readonly since: number };
   /** The rest that was decided on: its length, and when it ends (monotonic), in milliseconds. */
   readonly rest?: { readonly ms: number; readonly until: number } | undefined;
+  /** Type of the event that led to the last decision. */
+  readonly decidedOn: string;
   /** `knowledge.stimuli` at the last decision. */
   readonly begunAt: number;
 }

@@ -46,7 +46,7 @@ const setUp = setup({
   actors: Object.fromEntries(EFFECTS.map((e) => [e, notProvided(e)])) as Record<Effect, EffectLogic>,
   actions: {
     /** Chooses the next step. */
-    decide: assign(({ context }) => chooseStep(context)),
+    decide: assign(({ context, event }) => ({ ...chooseStep(context), decidedOn: event.type })),
     /** Takes in what an event says. */
     learn: assign(({ context, event }) => ({ knowledge: learnEvent(context, event) })),
     /** Takes in what an effect brought. */
@@ -116,11 +116,12 @@ function now(context: DatabaseContext): number {
 
 function learnEvent(context: DatabaseContext, event: DatabaseEvent): Knowledge {
   const { knowledge } = context;
-  const facts = factsOf(event, now(context));
+  const at = now(context);
+  const facts = factsOf(event, at);
   // A stale list had taken it for gone, and the watch brings it again: whoever is told of it must handle it (L1).
   const alive = knowledge.gone && knowledge.goneRead !== true &&
     facts.object?.metadata.uid === knowledge.object.metadata.uid;
-  return learn(knowledge, alive ? { ...facts, foundAlive: true } : facts, now(context));
+  return learn(knowledge, alive ? { ...facts, foundAlive: true } : facts, at);
 }
 
 function factsOf(event: DatabaseEvent, at: number): Learned {
@@ -321,6 +322,7 @@ export const databaseMachine = setUp.createMachine({
       world: input.world,
       decision: { state: "Pending", step: "idle", ready: verdict, synced: verdict },
       spin: { count: 0, since: Number.NEGATIVE_INFINITY },
+      decidedOn: "",
       begunAt: 0,
     };
   },

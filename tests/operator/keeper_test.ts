@@ -1,9 +1,10 @@
 /** A keeper alone, over a machine that stands where the test puts it (rule 24, F4). */
 import { assertEquals } from "@std/assert";
-import { setup } from "xstate";
+import { assign, setup } from "xstate";
 import type { ExternalDatabaseSpec } from "../../src/api/schema.ts";
 import { seededRandom } from "../../src/core/random.ts";
 import { Keeper, type KeeperEnv, type Transition } from "../../src/operator/keeper.ts";
+import type { DatabaseContext } from "../../src/statechart/context.ts";
 import type { Decision } from "../../src/statechart/decision.ts";
 import type { Knowledge } from "../../src/statechart/knowledge.ts";
 import { ManualClock } from "../support/manual_clock.ts";
@@ -23,12 +24,15 @@ function idle(
   const object = cr({ spec, status: inStep() });
   const decision: Decision = { state: "Available", step: "idle", ready: yes, synced: yes, ...decided };
   const knowledge = known(object, { observation: seen(), ...change });
-  const machine = setup({}).createMachine({
-    context: { knowledge, decision },
+  const machine = setup({
+    types: { context: {} as Pick<DatabaseContext, "knowledge" | "decision" | "decidedOn"> },
+    actions: { decide: assign(({ event }) => ({ decidedOn: event.type })) },
+  }).createMachine({
+    context: { knowledge, decision, decidedOn: "" },
     initial: "Pending",
     states: {
-      Pending: { on: { "object.changed": "Available" } },
-      Available: { initial: "idle", states: { idle: {} } },
+      Pending: { entry: "decide", on: { "object.changed": "Available" } },
+      Available: { entry: "decide", initial: "idle", states: { idle: {} } },
     },
   });
   const env = {

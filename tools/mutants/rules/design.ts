@@ -264,7 +264,7 @@ export const DESIGN: readonly RuleMutant[] = [
     "nobody observes an actor's error, so that it is the process's",
     keeper,
     "Keeper.start",
-    "actor.subscribe({ error: (error) => this.#crashed(actor, error) });",
+    "error: (error) => this.#crashed(actor, error),",
     "",
   ),
   mutant(
