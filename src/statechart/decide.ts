@@ -28,7 +28,7 @@ import {
   specProblem,
 } from "./facts.ts";
 import { hasFinalizer, isNew, type Knowledge } from "./knowledge.ts";
-import { statusChange, statusOf } from "./status.ts";
+import { statusChange, statusDiffers, statusOf } from "./status.ts";
 import {
   failureVerdict,
   listedReadiness,
@@ -215,8 +215,9 @@ function heedFailure(k: Knowledge, view: View, planned: Decision): Decision {
 
 /** Whether a rest has something new to say. A write that changed nothing of what it was to change is never repeated. */
 export function mustReport(k: Knowledge, rest: Decision): boolean {
-  const change = statusChange(k.object.status, statusOf(k, rest));
-  if (change === "") return false;
-  return k.reported === undefined || k.reported.resourceVersion !== k.object.metadata.resourceVersion ||
-    k.reported.text !== change;
+  const { object, reported } = k;
+  const status = statusOf(k, rest);
+  if (!statusDiffers(object.status, status)) return false;
+  return reported === undefined || reported.resourceVersion !== object.metadata.resourceVersion ||
+    reported.text !== statusChange(object.status, status);
 }

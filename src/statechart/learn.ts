@@ -299,6 +299,7 @@ export function fail(
 
 /** Notes that an effect succeeded: its failures are over, and so is a failure that it had. */
 export function succeed(k: Knowledge, effect: Effect): Knowledge {
+  if (!(effect in k.attempts) && !(effect in k.failures) && k.failure?.effect !== effect) return k;
   const attempts = { ...k.attempts };
   delete attempts[effect];
   const failures = { ...k.failures };

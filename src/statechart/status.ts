@@ -30,6 +30,8 @@ export type TimelessStatus = Omit<ExternalDatabaseStatus, "conditions"> & {
   readonly conditions: readonly TimelessCondition[];
 };
 
+type Draft = { -readonly [K in keyof TimelessStatus]: TimelessStatus[K] };
+
 const OWN_CONDITIONS: readonly string[] = CONDITION_TYPES;
 
 /** What the status is to be under a decision. What is not known stays as it was (C5: the endpoint is kept). */
@@ -42,7 +44,7 @@ export function statusOf(k: Knowledge, decision: Decision): TimelessStatus {
     condition("Ready", decision.ready, generation),
     condition("Synced", decision.synced, generation),
   ];
-  const status: { -readonly [K in keyof TimelessStatus]: TimelessStatus[K] } = {
+  const status: Draft = {
     ...before,
     state: decision.state,
     observedGeneration: generation,
@@ -52,7 +54,7 @@ export function statusOf(k: Knowledge, decision: Decision): TimelessStatus {
     // Nobody is sent to a database that is neither the CR's (S3) nor one that it may look at.
     const own = database.tags[TAG.uid] === object.metadata.uid;
     const shown = own || (isObserveOnly(object) && mayBeShown(object, database));
-    if (own) delete status.observeOnly; // adopted
+    if (own) drop(status, "observeOnly"); // adopted
     if (shown && database.endpoint !== undefined) status.endpoint = database.endpoint;
     status.providerState = database.providerState;
     const { engine, version, sizeGb, usedGb } = database;
@@ -60,20 +62,20 @@ export function statusOf(k: Knowledge, decision: Decision): TimelessStatus {
     const quota = shown ? quotaVerdict(database) : undefined;
     if (quota !== undefined) conditions.push(condition("WithinQuota", quota, generation));
     if (database.state === "Available" && object.metadata.deletionTimestamp === undefined) {
-      delete status.provisioningFailures;
-      delete status.removing;
-      delete status.finalSnapshot;
+      drop(status, "provisioningFailures");
+      drop(status, "removing");
+      drop(status, "finalSnapshot");
     }
     // One that is deleted without a snapshot must not seem to have one; once under way, it may have.
     if (policiesOf(object).deletion !== "Snapshot" && database.state !== "Deleting") {
-      delete status.finalSnapshot;
+      drop(status, "finalSnapshot");
     }
     // A spec that is not valid wants nothing that could be compared.
     const repair = specProblem(object) === undefined
       ? pendingRepairs(k.repair, driftOf(object.spec, database).change)
       : k.repair;
     if (repair.length > 0) status.repair = [...repair];
-    else delete status.repair;
+    else drop(status, "repair");
   }
   if (database === undefined && before.providerId !== undefined) {
     const last = before.conditions?.find(({ type }) => type === "WithinQuota");
@@ -82,12 +84,12 @@ export function statusOf(k: Knowledge, decision: Decision): TimelessStatus {
   if (decision.finalSnapshot !== undefined) status.finalSnapshot = decision.finalSnapshot;
   const binding = bindingStatus(k);
   if (binding !== undefined) status.binding = binding;
-  else delete status.binding;
+  else drop(status, "binding");
   const className = before.className ?? begunUnder(object);
   if (className !== undefined && className !== "") status.className = className;
   if (decision.removing !== undefined) status.removing = decision.removing;
   // A mass absence that holds a deletion back was met before anything was sent: the next process must hold it too.
-  else if (decision.synced.reason === "MassAbsence") delete status.removing;
+  else if (decision.synced.reason === "MassAbsence") drop(status, "removing");
   const asked = object.metadata.annotations?.[ANNOTATION.reconcile];
   if (asked !== undefined && isAnswered(k)) status.lastHandledReconcile = asked;
   const confirmed = object.metadata.annotations?.[ANNOTATION.confirmAbsence];
@@ -95,6 +97,11 @@ export function statusOf(k: Knowledge, decision: Decision): TimelessStatus {
     status.lastHandledConfirmation = confirmed;
   }
   return status;
+}
+
+/** Takes a field out. It stays, as undefined: an object that loses fields is slow from then on, and one is made at each decision. */
+function drop(status: Draft, field: Exclude<keyof Draft, "state" | "conditions">): void {
+  if (status[field] !== undefined) status[field] = undefined;
 }
 
 /** The class under which something was, or may have been, begun for a CR. */
@@ -122,26 +129,34 @@ function condition(type: ConditionType, verdict: Verdict, generation: number): T
 
 /** Whether a status says something else than the CR's, times apart. */
 export function statusDiffers(before: ExternalDatabaseStatus | undefined, after: TimelessStatus): boolean {
-  return statusChange(before, after) !== "";
+  return changedFields(before, after).length > 0;
 }
 
 /** The fields of a status that say something else than the CR's, times apart, as text; empty when none does. */
 export function statusChange(before: ExternalDatabaseStatus | undefined, after: TimelessStatus): string {
-  const was: Readonly<Record<string, unknown>> = timeless(before ?? {});
   const is: Readonly<Record<string, unknown>> = after;
-  const changed: string[] = [];
-  for (const field in is) if (!equal(was[field], is[field])) changed.push(field);
-  for (const field in was) if (!(field in is) && was[field] !== undefined) changed.push(field);
-  if (changed.length === 0) return "";
-  return changed.sort().map((field) => `${field}: ${canonical(is[field])}`).join("\n");
+  return changedFields(before, after).sort().map((field) => `${field}: ${canonical(is[field])}`).join("\n");
 }
 
-function timeless(status: ExternalDatabaseStatus): TimelessStatus {
-  const conditions = OWN_CONDITIONS.flatMap((type) => {
-    const found = status.conditions?.find((c) => c.type === type);
-    return found === undefined ? [] : [withoutTime(found)];
-  });
-  return { ...status, conditions };
+function changedFields(before: ExternalDatabaseStatus = {}, after: TimelessStatus): string[] {
+  const was: Readonly<Record<string, unknown>> = before;
+  const is: Readonly<Record<string, unknown>> = after;
+  const changed: string[] = [];
+  for (const field in is) {
+    const same = field === "conditions"
+      ? saySame(before.conditions ?? [], after.conditions)
+      : equal(was[field], is[field]);
+    if (!same) changed.push(field);
+  }
+  for (const field in was) if (!(field in is) && was[field] !== undefined) changed.push(field);
+  return changed;
+}
+
+/** Whether the operator's own among the conditions before say what those after do. */
+function saySame(before: readonly Condition[], after: readonly TimelessCondition[]): boolean {
+  const own = OWN_CONDITIONS.flatMap((type) => before.find((c) => c.type === type) ?? []);
+  return own.length === after.length &&
+    own.every((condition, n) => equal({ ...condition, lastTransitionTime: undefined }, after[n]));
 }
 
 function withoutTime({ lastTransitionTime: _, ...rest }: Condition): TimelessCondition {
@@ -163,14 +178,14 @@ export function withTimes(
   return [...own, ...foreign];
 }
 
+/** JSON whose keys are in order. */
 function canonical(value: unknown): string | undefined {
-  return JSON.stringify(
-    value,
-    (_, v: unknown) =>
-      typeof v === "object" && v !== null && !Array.isArray(v)
-        ? Object.fromEntries(
-          Object.entries(v).filter(([, x]) => x !== undefined).toSorted(([a], [b]) => a < b ? -1 : 1),
-        )
-        : v,
-  );
+  return JSON.stringify(ordered(value));
+}
+
+function ordered(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(ordered);
+  const entries = Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1);
+  return Object.fromEntries(entries.map(([key, inner]) => [key, ordered(inner)]));
 }

@@ -260,11 +260,16 @@ export const PROCESSES: readonly RuleMutant[] = [
     "the status is written at each rest, whether or not it says something new",
     decide,
     "mustReport",
-    'if (change === "") return false;',
+    "if (!statusDiffers(object.status, status)) return false;",
     "",
     {
       and: [
-        { file: decide, in: "mustReport", find: "k.reported.text !== change", replace: "true" },
+        {
+          file: decide,
+          in: "mustReport",
+          find: "reported.text !== statusChange(object.status, status)",
+          replace: "true",
+        },
         {
           file: "kube/patches.ts",
           in: "patchStatus",
@@ -280,7 +285,7 @@ export const PROCESSES: readonly RuleMutant[] = [
     "a status write that changed nothing is sent again and again",
     decide,
     "mustReport",
-    "k.reported === undefined || k.reported.resourceVersion !== k.object.metadata.resourceVersion || k.reported.text !== change",
+    "reported === undefined || reported.resourceVersion !== object.metadata.resourceVersion || reported.text !== statusChange(object.status, status)",
     "true",
   ),
   mutant(
