@@ -27,18 +27,26 @@ export class Summons {
 
   /** Waits `ms` milliseconds, less when a round is requested, never less than the minimal distance; ends early, without an error, with the signal. */
   async pause(ms: number, signal: AbortSignal): Promise<void> {
-    const woken = new AbortController();
-    this.#wake = () => woken.abort();
-    if (this.#requested) woken.abort();
     try {
       await sleep(this.clock, Math.min(ms, this.distanceMs), signal);
-      if (ms > this.distanceMs) {
-        await sleep(this.clock, ms - this.distanceMs, AbortSignal.any([signal, woken.signal]));
-      }
     } catch {
-      // woken or stopped: the caller's loop tells which
-    } finally {
-      this.#wake = undefined;
+      return; // stopped: the caller's loop tells
     }
+    if (ms > this.distanceMs && !this.#requested) await this.#rest(ms - this.distanceMs, signal);
+  }
+
+  /** Waits until the time is over, a round is requested or the signal aborts. */
+  #rest(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        this.clock.clearTimeout(timer);
+        signal.removeEventListener("abort", end);
+        this.#wake = undefined;
+        resolve();
+      };
+      const timer = this.clock.setTimeout(end, ms);
+      signal.addEventListener("abort", end, { once: true });
+      this.#wake = end;
+    });
   }
 }
