@@ -175,11 +175,12 @@ function encoded(values: Readonly<Record<string, string | undefined>>): Record<s
   return result;
 }
 
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
 function decode(value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
   try {
-    const bytes = Uint8Array.from(atob(value), (c) => c.charCodeAt(0));
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return UTF8.decode(Uint8Array.fromBase64(value));
   } catch {
     return undefined; // not what we wrote
   }

@@ -10,6 +10,7 @@
  */
 // deno-lint-ignore no-control-regex
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+const UNSAFE_RUN = new RegExp(`${UNSAFE.source}+`, "g");
 
 /** `text` with every unsafe character written as `\uXXXX`, which JSON reads back as the same character. */
 export function escapeUnsafe(text: string): string {
@@ -18,7 +19,7 @@ export function escapeUnsafe(text: string): string {
 
 /** `text` with every run of unsafe characters replaced by one space. */
 export function withoutUnsafe(text: string): string {
-  return text.replace(UNSAFE, "\n").replace(/\n+/g, " ");
+  return text.replace(UNSAFE_RUN, " ");
 }
 
 /** What an error of any kind says. */

@@ -5,6 +5,7 @@
  */
 import { backoffMs } from "../core/backoff.ts";
 import type { Clock } from "../core/clock.ts";
+import { equal } from "../core/equal.ts";
 import type { Logger } from "../core/log.ts";
 import { jitter, type Random } from "../core/random.ts";
 import { sleep } from "../core/wait.ts";
@@ -130,7 +131,7 @@ export class AccountWatch {
       this.#words = changed ? [answeredAt] : [...this.#words.slice(1 - MAX_WORDS), answeredAt];
       this.#infoAt = sentAt;
       this.#error = this.#errorClass = undefined;
-      if (JSON.stringify(before) !== JSON.stringify(info)) {
+      if (!equal(before, info)) {
         log.log("info", "Provider answered", {
           provider: gateway.name,
           account: info.account,

@@ -3,8 +3,14 @@
  *
  * @module
  */
-import type { Condition, ExternalDatabase, ExternalDatabaseSpec } from "../api/schema.ts";
+import type {
+  Condition,
+  ExternalDatabase,
+  ExternalDatabaseSpec,
+  ExternalDatabaseStatus,
+} from "../api/schema.ts";
 import { TAG } from "../api/constants.ts";
+import { equal } from "../core/equal.ts";
 import { isBehind } from "./liveness.ts";
 import type { Change } from "./kube_store.ts";
 import type { SimulatedProcess } from "./process.ts";
@@ -40,7 +46,7 @@ export class Honesty {
     const { uid, generation } = object.metadata;
     const specs = this.#specs.get(uid) ?? new Map<number, readonly ExternalDatabaseSpec[]>();
     // After a restore a generation may come again with another spec, and a write of before may speak of the first.
-    const lives = (specs.get(generation) ?? []).filter((s) => !same(s, object.spec));
+    const lives = (specs.get(generation) ?? []).filter((s) => !equal(s, object.spec));
     this.#specs.set(uid, specs.set(generation, [...lives, object.spec]));
     if (by === "user" || type === "DELETED" || before?.status === object.status) return;
     const known = this.#sent.get(`${by} ${object.metadata.name}`);
@@ -64,7 +70,7 @@ export class Honesty {
     const claimed = Math.max(
       status?.observedGeneration === before?.status?.observedGeneration ? 0 : status?.observedGeneration ?? 0,
       ...(status?.conditions ?? []).map((c) =>
-        before?.status?.conditions?.some((b) => same(b, c)) ? 0 : c.observedGeneration ?? 0
+        before?.status?.conditions?.some((b) => equal(b, c)) ? 0 : c.observedGeneration ?? 0
       ),
     );
     if (claimed > known && !this.restored(uid)) {
@@ -95,15 +101,16 @@ export class Honesty {
   }
 }
 
-function same(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
-}
-
 function isRewrite(before: ExternalDatabase, after: ExternalDatabase): boolean {
-  return timeless(before) === timeless(after);
+  return equal(before.spec, after.spec) &&
+    equal(
+      { ...before.metadata, resourceVersion: undefined },
+      { ...after.metadata, resourceVersion: undefined },
+    ) &&
+    equal(timeless(before.status), timeless(after.status));
 }
 
-function timeless({ metadata: { resourceVersion: _, ...metadata }, spec, status }: ExternalDatabase): string {
-  const conditions = status?.conditions?.map(({ lastTransitionTime: _, ...c }) => c);
-  return JSON.stringify({ metadata, spec, status: { ...status, conditions } });
+function timeless(status: ExternalDatabaseStatus = {}) {
+  const conditions = status.conditions?.map((c) => ({ ...c, lastTransitionTime: undefined }));
+  return { ...status, conditions };
 }

@@ -267,6 +267,7 @@ export class KubeStore {
     const sameSpec = equal(before.spec, after.spec);
     const next: ExternalDatabase = {
       ...after,
+      spec: sameSpec ? before.spec : after.spec, // the same object too: what was worked out of it stays known
       metadata: {
         ...is,
         uid: was.uid,
