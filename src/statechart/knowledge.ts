@@ -76,7 +76,7 @@ export interface Knowledge {
   /** The CR is gone from the cluster. */
   readonly gone: boolean;
   /** That was read or answered by the API server itself: what a watch that lags brings later is of before. */
-  readonly goneRead?: boolean;
+  readonly goneRead?: boolean | undefined;
   /** This process saw the CR new (rule 1), so it knows of every create that was ever sent for it. */
   readonly bornHere: boolean;
   /** Nothing but the new CR was ever seen, and nothing was sent for it: what a finalizer write may prove (rule 3). */
@@ -84,7 +84,7 @@ export interface Knowledge {
   /** The finalizer was written by this process on a new CR and no create was sent since (rule 3). */
   readonly provenNew: boolean;
   /** When that was learned, monotonic milliseconds. */
-  readonly provenAt?: number;
+  readonly provenAt?: number | undefined;
   /** A database was recorded, or a create of ours was not refused by a definite answer (rule 15). */
   readonly mayExist: boolean;
   /** When a finalizer showed that this process is not known to have written itself, monotonic milliseconds. */
@@ -273,7 +273,10 @@ function syncedReason({ status }: ExternalDatabase): string | undefined {
   return status?.conditions?.find((c) => c.type === "Synced")?.reason;
 }
 
-/** What an actor knows when it starts, from the CR alone, and what a hibernated one kept (rule 24). */
+/**
+ * What an actor knows when it starts, from the CR alone, and what a hibernated one kept (rule 24). Every field is there
+ * from the beginning: fields that came one by one, in any order, would make copying and reading it slow.
+ */
 export function initialKnowledge(
   object: ExternalDatabase,
   now: number,
@@ -284,31 +287,53 @@ export function initialKnowledge(
   return {
     object,
     gone: false,
+    goneRead: undefined,
     bornHere: kept.bornHere ?? isNew(object),
     untouched: kept.bornHere === undefined && isNew(object),
     provenNew: false,
+    provenAt: undefined,
+    finalizerSeen: undefined,
     mayExist: object.status?.providerId !== undefined,
     named: kept.named === true || object.status?.providerId !== undefined,
     unknownSince: kept.unknownSince,
+    unknownUnder: undefined,
+    adopting: undefined,
+    createExists: undefined,
     observation: kept.observation,
     unnamedAt: object.status?.providerId === undefined ? now : undefined,
+    lookup: undefined,
+    unlistedAt: undefined,
     mutatedAt: kept.mutatedAt ?? Number.NEGATIVE_INFINITY,
+    modifyUnknownSince: undefined,
     removingAtStart: object.status?.removing,
     removals: {},
     removalTries: {},
     polls: 0,
+    strayReads: undefined,
     crdTerminating: false,
     retained: false,
+    seenUnder: undefined,
     account: object.status?.account,
     released: false,
     releaseAsked: false,
+    conflict: undefined,
     duplicates: [],
+    unreadable: undefined,
+    failure: undefined,
     failures: {},
     stimuli: 0,
     attempts: {},
     repair: object.status?.repair ?? [],
     lastReadAt: kept.lastReadAt ?? now,
+    reported: undefined,
     refreshSince: reconcileDue(object) ? now : undefined,
+    secret: undefined,
+    secretHeardAt: undefined,
+    secretGone: undefined,
+    passwordSet: undefined,
+    secretsRemoved: undefined,
+    passwordUnsure: undefined,
+    transitionalSince: undefined,
   };
 }
 
