@@ -21,6 +21,8 @@ import { ListAge } from "./rewind.ts";
 
 /** A watch that ended sooner than this after it was opened counts as failed, or a server that ends each at once would be asked without end. */
 const SHORT_WATCH_MS = 1_000;
+/** Ends a watch that nobody listens to any more: without a reason each would make an error of its own. */
+const LEFT = new Error("The watch was left");
 
 /** One list and watch. */
 export class ReflectorLoop<T extends Watched = ExternalDatabase> {
@@ -161,7 +163,7 @@ export class ReflectorLoop<T extends Watched = ExternalDatabase> {
       throw error;
     } finally {
       this.#cut = undefined;
-      own.abort(); // also closes a watch that is not at its end; `return` would wait for a pending `next`
+      own.abort(LEFT); // also closes a watch that is not at its end; `return` would wait for a pending `next`
       signal.removeEventListener("abort", onAbort);
     }
     metrics.watchRestart("ended");

@@ -320,13 +320,13 @@ export class KubeStore {
 function copy<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(copy) as T;
-  const result: Record<string, unknown> = {};
-  for (const key in value) result[key] = copy(value[key]);
+  const result = { ...value } as Record<string, unknown>;
+  for (const key in result) if (typeof result[key] === "object") result[key] = copy(result[key]);
   return result as T;
 }
 
 function apply(before: ExternalDatabase, operations: readonly JsonPatchOperation[]): ExternalDatabase {
-  const document = { ...copy(before), status: copy(before.status ?? {}) };
+  const document = copy({ ...before, status: before.status ?? {} });
   try {
     return jsonpatch.applyPatch(document, copy(operations) as never, true)
       .newDocument as ExternalDatabase;
