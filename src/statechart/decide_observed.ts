@@ -61,12 +61,11 @@ export function decideObserved(k: Knowledge, view: View): Decision {
     return { state: "Drifted", step: "idle", ready: verdict, synced: verdict };
   }
   switch (database.state) {
-    case "Provisioning":
-      return poll(k, view, "Creating", {
-        ready: no("Creating", `The database ${quote(database.id)} is being provisioned`),
-        synced: no("Creating", `The database ${quote(database.id)} is being provisioned`),
-      });
-    case "Deleting":
+    case "Provisioning": {
+      const begun = no("Creating", `The database ${quote(database.id)} is being provisioned`);
+      return poll(k, view, "Creating", { ready: begun, synced: begun });
+    }
+    case "Deleting": {
       if (isRemovalAsked(k, database.id)) {
         const replaced = no(
           "ProvisioningFailed",
@@ -74,10 +73,10 @@ export function decideObserved(k: Knowledge, view: View): Decision {
         );
         return poll(k, view, "Creating", { ready: replaced, synced: replaced });
       }
-      return poll(k, view, "Drifted", {
-        ready: no("ExternalMissing", `The database ${quote(database.id)} is being deleted at the provider`),
-        synced: no("ExternalMissing", `The database ${quote(database.id)} is being deleted at the provider`),
-      });
+      const leaving = `The database ${quote(database.id)} is being deleted at the provider`;
+      const gone = no("ExternalMissing", leaving);
+      return poll(k, view, "Drifted", { ready: gone, synced: gone });
+    }
     case "Failed":
       return failed(k, view, database);
     default:

@@ -264,8 +264,8 @@ export const DESIGN: readonly RuleMutant[] = [
     "nobody observes an actor's error, so that it is the process's",
     keeper,
     "Keeper.start",
-    "error: (error) => this.#crashed(actor, error),",
-    "",
+    "(error) => this.#crashed(actor, error)",
+    "undefined",
   ),
   mutant(
     "design 7",
