@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import { assert, assertEquals } from "@std/assert";
 import { type Connection, Feed, type FeedSource } from "../../src/page/live/feed.ts";
 import type { DatabaseDetail, FleetRow, FleetSummary } from "../../src/server/api/types.ts";
@@ -128,6 +129,11 @@ Deno.test("a stream that breaks says since when, and is live again without a new
   const world = await begun([sampleRow()]);
   world.now += 5_000;
   world.source.emit("error");
+  // The browser tries every two seconds; each failure is an error, and none of them puts off the word.
+  world.now += 2_000;
+  world.source.emit("error");
+  assertEquals([world.connections.length, world.timers.length], [1, 1]);
+  world.timers.splice(0).at(-1)?.work();
   world.now += 5_000;
   world.source.emit("error");
   assertEquals(world.connections.slice(1), [{ state: "lost", since: NOW + 5_000 }]);

@@ -53,6 +53,8 @@ const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 20_000;
 /** How long a snapshot may take, in milliseconds. */
 const SNAPSHOT_LIMIT_MS = 20_000;
+/** How long a stream may be away before the reader is told, in milliseconds; the server asks for 2 s between tries. */
+const FORGIVEN_MS = 4_000;
 /** Within this time of a snapshot a reset counts as a failure, in milliseconds. */
 const RESET_MS = 5_000;
 const CLOSED = 2;
@@ -74,6 +76,7 @@ export class Feed {
   #connection: Connection = { state: "connecting" };
   #waitMs = FIRST_WAIT_MS;
   #cancel: (() => void) | undefined;
+  #away: (() => void) | undefined;
   #abort = new AbortController();
 
   constructor(ports: FeedPorts, listener: FeedListener) {
@@ -97,6 +100,7 @@ export class Feed {
    */
   pause(): void {
     this.#paused = true;
+    this.#back();
     this.#abort.abort();
     this.#cancel?.();
     this.#source?.close();
@@ -153,13 +157,16 @@ export class Feed {
     source.addEventListener("open", () => {
       if (source !== this.#source) return;
       this.#waitMs = FIRST_WAIT_MS;
+      this.#back();
       this.#tell({ state: "live" });
     });
     source.addEventListener("error", () => {
       if (source !== this.#source) return;
-      // While it is CONNECTING the browser tries again by itself, with the last event's id.
-      if (source.readyState === CLOSED) this.#lose();
-      else this.#tell(this.#lost());
+      // While it is CONNECTING the browser tries again by itself, with the last event's id. A stream that the server ended
+      // in order is back before anyone need be told.
+      if (source.readyState === CLOSED) return this.#lose();
+      const lost = this.#lost();
+      this.#away ??= this.#ports.later(() => this.#tell(lost), FORGIVEN_MS);
     });
     on("rows", ({ changed, gone }) => {
       for (const row of changed) this.#changed.set(row.uid, row);
@@ -180,7 +187,13 @@ export class Feed {
     });
   }
 
+  #back(): void {
+    this.#away?.();
+    this.#away = undefined;
+  }
+
   #lose(): void {
+    this.#back();
     this.#source?.close();
     this.#source = undefined;
     this.#tell(this.#lost());
