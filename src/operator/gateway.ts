@@ -159,14 +159,16 @@ export class ProviderGateway {
     return { value: found, sentAt, answeredAt };
   }
 
-  /** Sends a create; `wanted` is asked in the tick that sends it. */
+  /** Sends a create; `prepare` is awaited when its turn has come, and `wanted` is asked in the tick that sends it. */
   create(
     request: CreateRequest,
     lane: Lane,
     signal: AbortSignal,
     wanted: () => void,
+    prepare?: () => Promise<void>,
   ): Promise<Answer<Database>> {
-    return this.#traced("create", lane, signal, wanted, (o) => this.#provider.create(request, o), request);
+    const call = (o: CallOptions) => this.#provider.create(request, o);
+    return this.#traced("create", lane, signal, wanted, call, request, prepare);
   }
 
   /** Sends a change. */
@@ -222,6 +224,7 @@ export class ProviderGateway {
     wanted: false | (() => void),
     call: (options: CallOptions) => Promise<T>,
     request?: CreateRequest | ModifyRequest,
+    prepare?: () => Promise<void>,
   ): Promise<Answer<T>> {
     const { tracing = noTracing } = this.#o;
     const facts = () => ({
@@ -232,7 +235,7 @@ export class ProviderGateway {
     return tracing.span(
       `cloud ${verb}`,
       { facts, client: true },
-      (span) => this.#call(span, verb, lane, signal, wanted, call, request),
+      (span) => this.#call(span, verb, lane, signal, wanted, call, request, prepare),
     );
   }
 
@@ -244,6 +247,7 @@ export class ProviderGateway {
     wanted: false | (() => void),
     call: (options: CallOptions) => Promise<T>,
     request?: CreateRequest | ModifyRequest,
+    prepare?: () => Promise<void>,
   ): Promise<Answer<T>> {
     const { clock, scheduler, metrics, callTimeoutMs, onCall, tracing = noTracing } = this.#o;
     const { databaseClass } = this;
@@ -253,6 +257,7 @@ export class ProviderGateway {
       lane,
       signal,
       tracing.bind(async () => {
+        if (prepare !== undefined) await prepare();
         const sentAt = clock.monotonic();
         const beforeSend = wanted === false ? undefined : () => {
           wanted();

@@ -191,7 +191,7 @@ function compare(a: string, b: string): number {
 }
 
 /** For how long a finalizer's write proves that its CR is wanted as it was, in milliseconds: a watch may be silent. */
-const PROOF_MS = 10_000;
+export const PROOF_MS = 10_000;
 
 /** Whether the finalizer was written on a new CR just now: a create in the same pass need read nothing (rule 3). */
 export function isProvenNew(k: Knowledge, now: number): boolean {

@@ -18,6 +18,7 @@ import {
   isCreatedElsewhere,
   isProvenNew,
   ownFound,
+  PROOF_MS,
   settledAt,
   specOf,
 } from "../../statechart/facts.ts";
@@ -65,6 +66,9 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
     object = checked.object;
   }
   const read = object;
+  const readAt = env.clock.monotonic();
+  let readAgain: ExternalDatabase | undefined;
+  let gone = false;
   /** The newest copy that this effect was told of, if any: what it read is not to be told anew (L4). */
   const known = (written: ExternalDatabase | undefined) =>
     read === knowledge.object ? written : newerOf(read, written);
@@ -72,7 +76,16 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
   const newest = () => withNewer(latest(), read);
   const slow = reportWhenSlow(env, newest, decision, signal);
   /** What is known now, by the answer of the slow create's own report too: the watch may be later than that. */
-  const heard = () => withNewer(newest(), slow.written);
+  const heard = () => withNewer(withNewer(newest(), slow.written), readAgain);
+  /** What was proved before the create was queued for long is proved again: watches may have been silent since (rule 14). */
+  const prove = async () => {
+    if (env.clock.monotonic() - readAt <= PROOF_MS) return;
+    readAgain = await readObject(env, read, signal);
+    gone = readAgain === undefined;
+    if (readAgain?.metadata.generation !== read.metadata.generation) {
+      throw new SupersededError("The create is no longer wanted as it was");
+    }
+  };
   try {
     const answer = await env.gateway.create(
       {
@@ -89,6 +102,7 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
           throw new SupersededError("The create is no longer wanted");
         }
       },
+      prove,
     );
     if (belongsToOther(knowledge, answer.value)) throw takenSince(answer.value);
     return {
@@ -106,7 +120,8 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
     };
   } catch (error) {
     const written = known(await slow.end());
-    if (error instanceof SupersededError) return { object: written };
+    if (gone) return { gone };
+    if (error instanceof SupersededError) return { object: newerOf(written, readAgain) };
     throw refused(
       env,
       withoutPassword(error, password?.password),

@@ -169,3 +169,18 @@ Deno.test("Q2: a fleet in step makes its lists and asks its account, and no othe
       assert(calls.length <= limit, `${calls.length} calls in an hour, more than ${limit}`);
     }
   }));
+
+Deno.test("Rule 14: a create that was queued for long is not sent for a resource whose deletion no silent watch has told (found by simulation, seed 48589)", () => {
+  const at = 60_500;
+  return play({ minutes: 10, wrap: throttling("100", at, 30 * SECOND) }, async (stage) => {
+    stage.create("a");
+    await stage.available("a");
+    await stage.pause(at + 2 * SECOND - stage.time);
+    stage.create("b");
+    await stage.until("b waits for its create", () => stage.find("b")?.status?.state === "Creating");
+    stage.do({ do: "silenceWatches" });
+    stage.remove("b");
+    await stage.until("b is gone", () => stage.find("b") === undefined, 5 * MINUTE);
+    assertEquals(stage.effects("create").length, 1);
+  });
+});
