@@ -183,6 +183,24 @@ Deno.test("rule 14: what the report of a queued create shows keeps it from being
   assertEquals([refused.sent, refused.learned, writes], [[], { object: paused }, 1]);
 });
 
+Deno.test("rule 14: a create that was queued for more than ten seconds reads the CR again as its turn comes", async () => {
+  const proven: Knowledge = { ...k, provenNew: true, provenAt: BEGIN };
+  const queued = (queuedMs: number, read?: Answers["read"]) =>
+    run(create, proven, { queuedMs, patched: newer(), ...(read === undefined ? {} : { read }) });
+  const soon = await queued(10_000, deleting());
+  assertEquals([soon.asked, soon.sent], [[], ["create"]]);
+  const late = await queued(10_001);
+  assertEquals([late.asked, late.sent], [["resource"], ["create"]]);
+  const meta = { generation: 2, resourceVersion: "102" };
+  for (const changed of [deleting({ meta }), newer({ meta })]) {
+    const { sent, learned } = await queued(10_001, changed);
+    assertEquals(sent, []);
+    assertEquals(learned.object?.metadata.generation, 2);
+  }
+  const none = await queued(10_001, new KubeError("notFound", "no such resource"));
+  assertEquals([none.sent, none.learned], [[], { gone: true }]);
+});
+
 Deno.test("L4: a report of a slow create that fails is logged, and the create goes on", async () => {
   const rig = new EffectRig();
   const patched = new KubeError("network", "no route");

@@ -92,16 +92,18 @@ export class EffectRig {
     const heeds = (signal: unknown, call: string) => {
       if (!(signal instanceof AbortSignal)) this.#deaf.push(call);
     };
-    const mutation = (verb: string) => async (...args: readonly unknown[]) => {
-      heeds(args.at(-2), verb);
-      await clock.advance(this.#answers.queuedMs ?? 0);
-      (args.at(-1) as () => void)();
-      this.#sent.push(verb);
-      this.#requests.push(args.slice(0, -3));
-      await clock.advance(this.#answers.slowMs ?? 0);
-      const { refusal } = this.#answers;
-      return await (refusal === undefined ? answer(this.#answers.answer ?? db()) : Promise.reject(refusal));
-    };
+    const mutation =
+      (verb: string, prepare = () => Promise.resolve()) => async (...args: readonly unknown[]) => {
+        heeds(args.at(-2), verb);
+        await clock.advance(this.#answers.queuedMs ?? 0);
+        await prepare();
+        (args.at(-1) as () => void)();
+        this.#sent.push(verb);
+        this.#requests.push(args.slice(0, -3));
+        await clock.advance(this.#answers.slowMs ?? 0);
+        const { refusal } = this.#answers;
+        return await (refusal === undefined ? answer(this.#answers.answer ?? db()) : Promise.reject(refusal));
+      };
     const crdState = () => {
       const { crd = "established" } = this.#answers;
       return crd === "unreadable"
@@ -149,7 +151,8 @@ export class EffectRig {
           const { found = [], unlooked } = this.#answers;
           return unlooked === undefined ? answer(found) : Promise.reject(unlooked);
         },
-        create: mutation("create"),
+        create: (...args: readonly unknown[]) =>
+          mutation("create", args[4] as () => Promise<void>)(...args.slice(0, 4)),
         modify: mutation("modify"),
         delete: (...args: readonly unknown[]) => mutation("delete")(...args.slice(0, 4)), // before the final snapshot
       },
