@@ -16,7 +16,6 @@ const OPERATOR: readonly Place[] = [
   { file: "deploy/helm/externaldatabase-operator/Chart.yaml", pattern: /^version: (\S+)$/gm },
   { file: "deploy/helm/externaldatabase-operator/Chart.yaml", pattern: /^appVersion: (\S+)$/gm },
   { file: "deploy/base/kustomization.yaml", pattern: /^ {4}newTag: (\S+)$/gm },
-  { file: "README.md", pattern: /externaldatabase-operator:(\d[\w.-]*\w)/g },
   { file: "deploy/README.md", pattern: /externaldatabase-operator:(\d[\w.-]*\w)/g },
   { file: "docs/install.md", pattern: /externaldatabase-operator:(\d[\w.-]*\w)/g },
   // What is new in it, and what an upgrade to it needs.
