@@ -10,16 +10,10 @@ import { maskUrls } from "../server/mask.ts";
 import type { CloudOptions } from "./cloud.ts";
 import type { Flag, FlagValues } from "./flag.ts";
 import { addFlags, readFlags } from "./flag.ts";
-import type { DemoOptions, StartOptions, StatechartOptions } from "./options.ts";
+import type { DemoOptions, StartOptions } from "./options.ts";
 import { PLAN_FLAGS, type PlanOptions, toPlanOptions } from "./plan_options.ts";
-import {
-  DEMO_FLAGS,
-  START_FLAGS,
-  STATECHART_FLAGS,
-  toDemoOptions,
-  toStartOptions,
-  toStatechartOptions,
-} from "./options.ts";
+import { DEMO_FLAGS, START_FLAGS, toDemoOptions, toStartOptions } from "./options.ts";
+import { STATECHART_FLAGS, type StatechartOptions, toStatechartOptions } from "./statechart_options.ts";
 
 /** Exit code of a command line that is wrong. */
 export const EXIT_USAGE = 2;

@@ -1,11 +1,10 @@
 /**
- * The flags of `start`, `demo` and `statechart`, and the typed results they become.
+ * The flags of `start` and `demo`, and the typed results they become.
  *
  * @module
  */
 import type { LogLevel } from "../core/log.ts";
 import type { Flag, FlagValues } from "./flag.ts";
-import type { StatechartOfOptions } from "./statechart_of.ts";
 import { HTTP_FLAGS, type HttpOptions, toHttpOptions } from "./http_options.ts";
 import type { ListenAddress } from "./values.ts";
 import {
@@ -17,7 +16,6 @@ import {
   integerBetween,
   listenAddress,
   numberBetween,
-  resourceName,
 } from "./values.ts";
 
 /** The clouds that `--provider` knows. */
@@ -84,13 +82,6 @@ export interface DemoOptions extends LogOptions {
   readonly pollIntervalMs: number;
   /** How many sample databases are applied. */
   readonly samples: number;
-}
-
-/** Result of `statechart`. */
-export interface StatechartOptions {
-  readonly format: "mermaid" | "svg" | "json";
-  /** The resource whose live chart is shown instead. */
-  readonly of?: StatechartOfOptions | undefined;
 }
 
 const LOG_FLAGS: readonly Flag[] = [
@@ -293,30 +284,6 @@ export const DEMO_FLAGS: readonly Flag[] = [
   }),
 ];
 
-/** Flags of `statechart`. */
-export const STATECHART_FLAGS: readonly Flag[] = [
-  {
-    name: "format",
-    value: "format",
-    choices: ["mermaid", "svg", "json"],
-    default: "mermaid",
-    description: "how the chart is drawn",
-  },
-  {
-    name: "of",
-    value: "namespace/name",
-    parse: resourceName,
-    description: "show the live chart and the history of this resource, as the operator tells them",
-  },
-  {
-    name: "url",
-    value: "url",
-    default: "http://127.0.0.1:8080",
-    parse: httpUrl,
-    description: "where the operator serves its page; goes with --of",
-  },
-];
-
 /**
  * The options of `start`. `inPod` says whether the process runs in a cluster. Throws an Error that names the flag
  * when flags do not go together.
@@ -396,15 +363,6 @@ export function toDemoOptions(values: FlagValues): DemoOptions {
     pollIntervalMs: values["poll-interval"] as number,
     samples: values["samples"] as number,
     ...logOptions(values),
-  };
-}
-
-/** The options of `statechart`. */
-export function toStatechartOptions(values: FlagValues): StatechartOptions {
-  const of = values["of"] as { readonly namespace: string; readonly name: string } | undefined;
-  return {
-    format: values["format"] as StatechartOptions["format"],
-    ...(of === undefined ? {} : { of: { ...of, url: values["url"] as string } }),
   };
 }
 

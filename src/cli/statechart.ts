@@ -4,7 +4,7 @@
  * @module
  */
 import { databaseMachine } from "../statechart/machine.ts";
-import type { StatechartOptions } from "./options.ts";
+import type { StatechartOptions } from "./statechart_options.ts";
 
 /** The chart in the format asked for. */
 export async function drawStatechart(options: StatechartOptions): Promise<string> {

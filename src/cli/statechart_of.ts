@@ -8,6 +8,8 @@
 import type { Clock } from "../core/clock.ts";
 import { escapeUnsafe } from "../core/text.ts";
 import { withDeadline } from "../core/wait.ts";
+import { readTokenFile } from "../providers/token.ts";
+import { innermostReason } from "../providers/transport.ts";
 import type { CallRecord, DatabaseDetail, HistoryAnswer, HistoryEntry } from "../server/api/types.ts";
 import { spell } from "../server/page.ts";
 import { type ChartState, toChart } from "../statechart/draw/chart.ts";
@@ -19,6 +21,10 @@ export interface StatechartOfOptions {
   readonly name: string;
   /** Base URL of the operator's HTTP server, without a trailing slash. */
   readonly url: string;
+  /** File with the token that an operator behind `--http-auth` asks for; read for every request. */
+  readonly tokenFile?: string | undefined;
+  /** File with certificates (PEM) to trust besides the system's. */
+  readonly caFile?: string | undefined;
 }
 
 /** What comes from outside. */
@@ -30,11 +36,35 @@ export interface StatechartOfEnvironment {
 /** How long the operator may take to answer, in milliseconds. */
 const DEADLINE_MS = 10_000;
 
-/** The text. Rejects with an Error that says what is wrong where the operator does not answer or knows no such resource. */
+/**
+ * The text. Rejects with an Error that says what is wrong, and never quotes the token, where the operator does not answer,
+ * lets its owner not in or knows no such resource.
+ */
 export async function showStatechart(
   options: StatechartOfOptions,
   environment: StatechartOfEnvironment,
 ): Promise<string> {
+  if (options.caFile === undefined) return await show(options, environment);
+  using client = Deno.createHttpClient({ caCerts: [await authorities(options.caFile)] });
+  // The platform's type of a request does not know Deno's client.
+  const trusting = (input: URL | RequestInfo, init?: RequestInit) =>
+    environment.fetch(input, { ...init, client } as RequestInit);
+  return await show(options, { ...environment, fetch: trusting });
+}
+
+/** The text of the file of `--ca-file`. Rejects with an Error that names the flag where it holds no certificate. */
+async function authorities(path: string): Promise<string> {
+  const text = await Deno.readTextFile(path).catch((cause: unknown) => {
+    throw new Error("Reading the file of --ca-file failed", { cause });
+  });
+  // A file without one is taken silently, and every server would then be told to be untrusted.
+  if (!text.includes("-----BEGIN CERTIFICATE-----")) {
+    throw new Error(`--ca-file "${path}" holds no certificate in PEM`);
+  }
+  return text;
+}
+
+async function show(options: StatechartOfOptions, environment: StatechartOfEnvironment): Promise<string> {
   const { namespace, name } = options;
   const path = `/api/databases/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
   const now = environment.clock.now();
@@ -49,21 +79,27 @@ export async function showStatechart(
 }
 
 async function ask<T>(
-  { url }: StatechartOfOptions,
+  options: StatechartOfOptions,
   { clock, fetch }: StatechartOfEnvironment,
   path: string,
 ): Promise<T | undefined> {
+  const { url, tokenFile } = options;
+  const token = tokenFile === undefined ? undefined : await readTokenFile(tokenFile, { clock });
+  const headers: HeadersInit = token === undefined ? {} : { authorization: `Bearer ${token}` };
   return await withDeadline(
     { clock, ms: DEADLINE_MS, action: `Asking the operator at ${url}` },
     async (signal) => {
-      const answer = await fetch(`${url}${path}`, { signal, redirect: "error" }).catch((cause: unknown) => {
-        throw new Error(`The operator at ${url} cannot be reached; --url says where it serves`, { cause });
+      const sent = fetch(`${url}${path}`, { headers, signal, redirect: "error" });
+      const answer = await sent.catch((cause: unknown) => {
+        throw new Error(`The operator at ${url} cannot be reached; ${adviceOn(cause)}`, { cause });
       });
       if (answer.status === 404) {
         await answer.body?.cancel();
         return undefined;
       }
       const text = await answer.text();
+      const refusal = refusalOf(answer.status, options, path);
+      if (refusal !== undefined) throw new Error(refusal);
       const json = answer.headers.get("content-type")?.startsWith("application/json") ?? false;
       if (!answer.ok || !json) {
         throw new Error(`What serves at ${url} is no operator of this version: HTTP status ${answer.status}`);
@@ -71,6 +107,39 @@ async function ask<T>(
       return JSON.parse(text) as T;
     },
   );
+}
+
+/** What to do about a request that got no answer. */
+function adviceOn(cause: unknown): string {
+  return /certificate/i.test(innermostReason(cause))
+    ? "--ca-file names the CA that its certificate is from"
+    : "--url says where it serves";
+}
+
+/** What a refusal means, and what to do; `undefined` where the status is none. */
+function refusalOf(
+  status: number,
+  { url, tokenFile }: StatechartOfOptions,
+  path: string,
+): string | undefined {
+  switch (status) {
+    case 401:
+      return tokenFile === undefined
+        ? `The operator at ${url} asks for a token of the cluster (HTTP status 401): write one into a file, such as by ` +
+          "kubectl create token, and name it by --token-file"
+        : `The operator at ${url} does not take the token in --token-file "${tokenFile}" (HTTP status 401): it may have ` +
+          "expired, or be of another cluster";
+    case 403:
+      return `The owner of the token in --token-file${
+        tokenFile === undefined ? "" : ` "${tokenFile}"`
+      } may not see ` +
+        `this at ${url} (HTTP status 403): he needs the verb get on the non-resource URL /externaldatabases${path}, as ` +
+        "the ClusterRole externaldatabase-page-reader gives it";
+    case 503:
+      return `The operator at ${url} cannot say now (HTTP status 503); try again`;
+    default:
+      return undefined;
+  }
 }
 
 function actorLines(detail: DatabaseDetail, now: number): string[] {

@@ -3,7 +3,8 @@ import type { Invocation } from "../../src/cli/flags.ts";
 import { parseCommandLine } from "../../src/cli/flags.ts";
 import { envName } from "../../src/cli/flag.ts";
 import type { DemoOptions, StartOptions } from "../../src/cli/options.ts";
-import { DEMO_FLAGS, START_FLAGS, STATECHART_FLAGS } from "../../src/cli/options.ts";
+import { DEMO_FLAGS, START_FLAGS } from "../../src/cli/options.ts";
+import { STATECHART_FLAGS } from "../../src/cli/statechart_options.ts";
 
 /** Parses under variables of its own; what was set before comes back. */
 async function parse(line: string, env: Record<string, string> = {}, inPod = false): Promise<Invocation> {

@@ -3,13 +3,15 @@
  *
  * @module
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { customResourceDefinition } from "../../src/api/crd.ts";
+import { sampleDatabases } from "../../src/cli/samples.ts";
+import { showStatechart } from "../../src/cli/statechart_of.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { serveEmbeddedApi } from "../../src/embedded/serve.ts";
 import { eventually } from "../support/eventually.ts";
 import { selfSigned } from "../support/self_signed.ts";
-import { Child } from "./support.ts";
+import { Child, main } from "./support.ts";
 
 const PERMISSIONS = ["--allow-net=127.0.0.1", "--allow-env", "--allow-read"];
 
@@ -56,6 +58,7 @@ async function reviewedApi() {
   assertEquals(made.status, 201, await made.text());
   return {
     state,
+    url,
     kubeconfig: embedded.kubeconfig().replaceAll(embedded.url, url),
     async close() {
       await embedded.close();
@@ -150,6 +153,83 @@ Deno.test("a pair that cannot be used ends the start with one line that names th
     assertEquals(await half.code(), 2);
     assertMatch(half.err, /--tls-key-file needs --tls-cert-file/);
   } finally {
+    await api.close();
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("statechart --of shows its token to an operator behind reviews and HTTPS, and says which flag is missing or wrong", async () => {
+  const directory = await Deno.makeTempDir();
+  const api = await reviewedApi();
+  const [pair, other] = [
+    await selfSigned("operator", systemClock.now()),
+    await selfSigned("other", systemClock.now()),
+  ];
+  const file = async (name: string, text: string) => {
+    await Deno.writeTextFile(`${directory}/${name}`, text);
+    return `${directory}/${name}`;
+  };
+  const [sample] = sampleDatabases(1);
+  assert(sample);
+  const made = await fetch(`${api.url}/apis/crd.my.domain/v1/namespaces/default/externaldatabases`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(sample),
+  });
+  assertEquals(made.status, 201, await made.text());
+  const { name } = sample.metadata;
+  const caFile = await file("tls.crt", pair.cert);
+  const child = new Child([
+    ...["start", "--kubeconfig", await file("kubeconfig", api.kubeconfig), "--listen", "127.0.0.1:0"],
+    ...["--provider", "simulated", "--http-auth", "kubernetes"],
+    ...["--tls-cert-file", caFile, "--tls-key-file", await file("tls.key", pair.key)],
+  ], PERMISSIONS);
+  try {
+    const { url } = JSON.parse(await child.line((text) => text.includes("The operator has started")));
+    const show = (files: { readonly tokenFile?: string; readonly caFile?: string }) =>
+      showStatechart({ namespace: "default", name, url, ...files }, { clock: systemClock, fetch });
+    const tokenFile = await file("token", "viewer\n");
+    await eventually("the database is shown", async () => {
+      return await show({ caFile, tokenFile }).then(
+        (text) => text.startsWith(`default/${name}  `),
+        () => false,
+      );
+    });
+    const flags = ["--of", `default/${name}`, "--url", url, "--token-file", tokenFile, "--ca-file", caFile];
+    const { code, out, err } = await main(["statechart", ...flags], {}, PERMISSIONS);
+    assertEquals([code, err], [0, ""]);
+    assertMatch(out, new RegExp(`^default/${name}  .*\n(.*\n)*History: `));
+
+    const refused = async (files: Parameters<typeof show>[0], words: RegExp) => {
+      const error = await assertRejects(() => show(files), Error);
+      assertMatch(error.message, words);
+      for (const secret of ["viewer", "scraper", "stolen"]) {
+        assert(!error.message.includes(secret), error.message);
+      }
+    };
+    await refused({ caFile }, /asks for a token .*401.*--token-file/);
+    // The file is read again each time: whoever renews it needs no other name.
+    await file("token", "stolen");
+    await refused({ caFile, tokenFile }, /does not take the token in --token-file ".*token".*401/);
+    await file("token", "scraper");
+    await refused(
+      { caFile, tokenFile },
+      /--token-file ".*token" may not see .*403.*\/externaldatabases\/api\//,
+    );
+    await file("token", "two words");
+    await refused({ caFile, tokenFile }, /Reading the token file ".*token": it is empty, too long, or/);
+    await refused({ caFile, tokenFile: `${directory}/none` }, /Reading the token file ".*none": /);
+    await file("token", "viewer");
+    await refused({ tokenFile }, /cannot be reached; --ca-file names the CA/);
+    await refused({ tokenFile, caFile: await file("other.crt", other.cert) }, /--ca-file names the CA/);
+    await refused({ tokenFile, caFile: tokenFile }, /--ca-file ".*token" holds no certificate in PEM/);
+    await refused({ tokenFile, caFile: `${directory}/none` }, /Reading the file of --ca-file failed/);
+    api.state.down = true;
+    await file("token", "somebody-new");
+    await refused({ caFile, tokenFile }, /cannot say now .*503.*try again/);
+    assert(!child.out.includes("somebody-new"));
+  } finally {
+    await child.end();
     await api.close();
     await Deno.remove(directory, { recursive: true });
   }

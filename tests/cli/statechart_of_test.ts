@@ -85,4 +85,23 @@ Deno.test("statechart takes a resource by namespace and name", async () => {
   for (const  of of["orders", "a/b/c", "/b", "a/", "A/b"]) {
     assertEquals((await parse(`statechart --of ${of}`)).command, "usage", of);
   }
+  const told = await parse("statechart --of a/b --url https://h --token-file t --ca-file c");
+  assertEquals(told.command === "statechart" && told.options.of, {
+    namespace: "a",
+    name: "b",
+    url: "https://h",
+    tokenFile: "t",
+    caFile: "c",
+  });
+  for (
+    const [line, words] of [
+      ["statechart --token-file t", "--token-file goes with --of"],
+      ["statechart --ca-file c", "--ca-file goes with --of"],
+      ["statechart --of a/b --ca-file c", "--ca-file goes with an https:// URL"],
+    ] as const
+  ) {
+    const usage = await parse(line);
+    assert(usage.command === "usage");
+    assertStringIncludes(usage.text, words);
+  }
 });

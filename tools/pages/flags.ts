@@ -6,7 +6,8 @@
 import { cloudFlags } from "../../src/cli/cloud.ts";
 import { envName, type Flag } from "../../src/cli/flag.ts";
 import { EXIT_USAGE, parseCommandLine } from "../../src/cli/flags.ts";
-import { DEMO_FLAGS, START_FLAGS, STATECHART_FLAGS } from "../../src/cli/options.ts";
+import { DEMO_FLAGS, START_FLAGS } from "../../src/cli/options.ts";
+import { STATECHART_FLAGS } from "../../src/cli/statechart_options.ts";
 import { PLAN_FLAGS } from "../../src/cli/plan_options.ts";
 import { code, codes, generatedFrom, page, table } from "./markdown.ts";
 
@@ -39,7 +40,9 @@ export async function flagsPage(): Promise<string> {
     }),
   );
   return page(
-    generatedFrom("src/cli/options.ts, src/cli/plan_options.ts and src/cli/cloud.ts"),
+    generatedFrom(
+      "src/cli/options.ts, src/cli/plan_options.ts, src/cli/statechart_options.ts and src/cli/cloud.ts",
+    ),
     "# Commands and flags",
     "`deno task NAME` runs `main.ts NAME`; `--help` after it says what is said here. Every flag has an environment variable, and " +
       `the flag goes first. Durations are written ${
