@@ -113,3 +113,22 @@ Deno.test("what main.ts loads is followed through what its packages need", () =>
   assertEquals([...keys].toSorted(), ["a@1.0.0", "b@1.0.0"]);
   assertEquals([...folders], [["a@1.0.0", "/cache/a"]]);
 });
+
+Deno.test("deno.lock holds what deno.json names, what that needs, and the copy of JSR's packages; a tool's own library would be in every image", () => {
+  const { specifiers, workspace } = JSON.parse(text) as {
+    specifiers: Record<string, string>;
+    workspace: { dependencies: string[] };
+  };
+  const unnamed = Object.keys(specifiers).filter((name) => !workspace.dependencies.includes(name));
+  assertEquals(unnamed.filter((name) => !/^npm:deno-std@|^jsr:/.test(name)), []);
+  const packages = new Map(lock.packages.map((one) => [one.key, one.dependencies]));
+  const needed = new Set<string>();
+  const need = (key: string) => {
+    if (needed.has(key)) return;
+    needed.add(key);
+    packages.get(key)?.forEach(need);
+  };
+  [...lock.roots, ...lock.packages.map(({ key }) => key).filter((key) => key.startsWith("deno-std@"))]
+    .forEach(need);
+  assertEquals([...packages.keys()].filter((key) => !needed.has(key)), []);
+});
