@@ -1,7 +1,6 @@
 /** axe-core finds no serious fault in any view, in both themes, wide and narrow; a picture of each is left in a temporary folder. */
 import { assert, assertEquals } from "@std/assert";
-import axe from "axe-core";
-import type { Browser, Page } from "puppeteer-core";
+import { axe, type Browser, type Page } from "./vendor.ts";
 import { FakeOperator } from "../../tests/page/fake_operator.ts";
 import { sampleDetail, sampleFleet, sampleRow } from "../../tests/page/samples.ts";
 import { buildPage } from "../../tools/page.ts";

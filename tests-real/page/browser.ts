@@ -3,7 +3,7 @@
  *
  * @module
  */
-import puppeteer, { type Browser, type Page } from "puppeteer-core";
+import { type Browser, type Page, puppeteer } from "./vendor.ts";
 
 /** Where Debian's package puts it; `CHROMIUM` names another. */
 const EXECUTABLE = Deno.env.get("CHROMIUM") ?? "/usr/bin/chromium";

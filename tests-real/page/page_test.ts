@@ -1,6 +1,6 @@
 /** The page in a real browser, on the demo's world with a simulated cloud. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { Page } from "puppeteer-core";
+import type { Page } from "./vendor.ts";
 import { eventually } from "../../tests/support/eventually.ts";
 import { inOrder } from "../support/steps.ts";
 import { openBrowser, openPage, textOf, waitForText } from "./browser.ts";

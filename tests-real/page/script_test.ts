@@ -3,7 +3,7 @@
  * read it.
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { Browser, Page } from "puppeteer-core";
+import type { Browser, Page } from "./vendor.ts";
 import { FakeOperator } from "../../tests/page/fake_operator.ts";
 import { sampleDetail, sampleOrphans, sampleRow, sampleSummary } from "../../tests/page/samples.ts";
 import { eventually } from "../../tests/support/eventually.ts";
