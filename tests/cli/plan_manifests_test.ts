@@ -147,6 +147,6 @@ Deno.test("The program ends with 0, 2 or 1, prints to the end, and asks for no r
     assertMatch(none.err, /^error: No Kubernetes cluster is named/);
     const local = await main(["plan", "--provider", "local", "-f", file], {}, rights);
     assertEquals(local.code, 1);
-    assert(local.err.includes("only that can look at it"), local.err);
+    assert(local.err.includes("--provider local needs --local-folder"), local.err);
     assertEquals(stage.cloud.ledger.mutatingCalls(), []);
   }));
