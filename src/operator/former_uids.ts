@@ -23,6 +23,11 @@ export class FormerUids {
     }
   }
 
+  /** Whether a CR of this UID was gone. */
+  has(uid: string): boolean {
+    return this.#uids.has(uid);
+  }
+
   /** A CR is there: whether it had been gone. */
   delete(uid: string): boolean {
     return this.#uids.delete(uid);

@@ -69,6 +69,8 @@ const MAX_LOOKUP_PAGES = 50;
 export class ProviderGateway {
   readonly #o: GatewayOptions;
   #provider: DatabaseProvider;
+  /** Ids of databases that a change or a delete was sent for and not answered. */
+  readonly #changing = new Set<string>();
   /** Mutating calls that were sent and not answered. */
   #mutations = 0;
 
@@ -179,14 +181,9 @@ export class ProviderGateway {
     signal: AbortSignal,
     wanted: () => void,
   ): Promise<Answer<Database>> {
-    return this.#traced(
-      "modify",
-      lane,
-      signal,
-      wanted,
-      (o) => this.#provider.modify(id, request, o),
-      request,
-    );
+    const turn = this.#turn(id, wanted);
+    const call = (o: CallOptions) => this.#provider.modify(id, request, o);
+    return this.#traced("modify", lane, signal, turn.take, call, request).finally(turn.end);
   }
 
   /** Sends a delete, which takes a snapshot of that name first where one is given (rule 17). */
@@ -198,7 +195,30 @@ export class ProviderGateway {
     finalSnapshot?: string,
   ): Promise<Answer<void>> {
     const more = finalSnapshot === undefined ? {} : { finalSnapshot };
-    return this.#traced("delete", lane, signal, wanted, (o) => this.#provider.delete(id, { ...o, ...more }));
+    const turn = this.#turn(id, wanted);
+    const call = (o: CallOptions) => this.#provider.delete(id, { ...o, ...more });
+    return this.#traced("delete", lane, signal, turn.take, call).finally(turn.end);
+  }
+
+  /**
+   * One change of a database at a time, whoever asks for it: one that a resource adopts may be being deleted for another
+   * that vanished (rule 14).
+   */
+  #turn(id: string, wanted: () => void): { readonly take: () => void; readonly end: () => void } {
+    let mine = false;
+    return {
+      take: () => {
+        wanted();
+        if (!mine && this.#changing.has(id)) {
+          throw new ProviderError("retryable", "Another change of this database is under way");
+        }
+        mine = true;
+        this.#changing.add(id);
+      },
+      end: () => {
+        if (mine) this.#changing.delete(id);
+      },
+    };
   }
 
   #fence(): void {

@@ -24,6 +24,7 @@ import { Inbox } from "./inbox.ts";
 import { type DatabaseSnapshot, Keeper, type KeeperEnv, type Transition } from "./keeper.ts";
 import { type Round, unreadableAs } from "./observer.ts";
 import type { Passes } from "./passes.ts";
+import { ShownAgain } from "./shown_again.ts";
 import type { ProviderSite } from "./site.ts";
 
 /** What a {@linkcode Supervisor} takes. */
@@ -62,6 +63,7 @@ export class Supervisor {
   readonly #env: KeeperEnv;
   readonly #drifts: Drifts;
   readonly #former = new FormerUids();
+  readonly #shownAgain: ShownAgain;
   /** Those that went by our own release. */
   readonly #released = new FormerUids();
   /** How many of each site wait for their settle window, and at which site each that waits was counted. */
@@ -72,6 +74,7 @@ export class Supervisor {
 
   constructor(options: SupervisorOptions) {
     this.#o = options;
+    this.#shownAgain = new ShownAgain({ ...options, onThere: (object) => this.#bring(object) });
     this.#drifts = new Drifts(options.metrics);
     this.#inbox = new Inbox(
       options.clock,
@@ -305,11 +308,21 @@ export class Supervisor {
     if (absenceConfirmed(object)) this.#o.settled(uid);
     const known = this.#keepers.get(uid);
     if (lost !== undefined) this.#released.delete(uid); // a restored cluster has it again
+    if (known === undefined && lost === undefined && this.#former.has(uid)) {
+      return void this.#shownAgain.ask(object, this.#stopped.signal);
+    }
     if (known !== undefined) {
       known.upsert(object, lost);
       this.#o.onlooker?.touch(uid);
       return;
     }
+    this.#bring(object, lost);
+  }
+
+  #bring(object: ExternalDatabase, lost?: string): void {
+    const { uid } = object.metadata;
+    const known = this.#keepers.get(uid);
+    if (known !== undefined) return known.upsert(object, lost);
     const keeper = new Keeper(this.#env, object, this.#former.delete(uid) || lost !== undefined);
     this.#keepers.set(uid, keeper);
     keeper.start();

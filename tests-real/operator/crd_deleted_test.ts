@@ -69,7 +69,7 @@ Deno.test(`W9: the operator waits for its CRD, keeps ${COUNT} databases when it 
       );
       const { text } = await probe(child, "/metrics");
       assert(text.includes(`externaldatabase_released_total{cause="crdDeleted"} ${COUNT}\n`), text);
-      assert(text.includes("externaldatabase_orphans 0\n"), text);
+      assert(text.includes(`externaldatabase_orphans{database_class="(flags)"} 0\n`), text);
       await eventually("readiness says why", () => ready(503, MISSING), 40_000, 50);
     });
 

@@ -92,7 +92,7 @@ Deno.test(`C6, D3: ${STEPS * EACH} resources deleted after 0 to 2 s, then a whol
 
     await step("nothing is called an orphan, and nothing went wrong", async () => {
       const { text } = await probe(child, "/metrics");
-      assert(text.includes("externaldatabase_orphans 0\n"), text);
+      assert(text.includes(`externaldatabase_orphans{database_class="(flags)"} 0\n`), text);
       assertEquals(logged(child).filter((line) => line["level"] === "error"), []);
     });
   } finally {

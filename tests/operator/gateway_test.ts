@@ -67,6 +67,23 @@ Deno.test("rule 21: a lease that is lost while the connection is made keeps the 
   assertEquals([sent, gateway.mutationsInFlight], [[], 0]);
 });
 
+Deno.test("rule 14: a database takes one change at a time, whoever asks; the other is refused and not sent", async () => {
+  const clock = new ManualClock();
+  const { gateway, sent } = gatewayTo(clock, () => {}, silent);
+  const first = gateway.modify("db-1", { sizeGb: 30 }, "urgent", signal, () => {}).catch((e: unknown) => e);
+  const other = gateway.modify("db-2", { sizeGb: 30 }, "urgent", signal, () => {}).catch((e: unknown) => e);
+  await settle();
+  const second = await gateway.delete("db-1", "urgent", signal, () => {}).catch((e: unknown) => e);
+  assertEquals([(second as ProviderError).errorClass, sent], ["retryable", ["modify", "modify"]]);
+  await clock.advance(30_001);
+  await Promise.all([first, other]);
+  const third = gateway.delete("db-1", "urgent", signal, () => {}).catch((e: unknown) => e);
+  await settle();
+  assertEquals(sent, ["modify", "modify", "delete"]);
+  await clock.advance(30_001);
+  await third;
+});
+
 Deno.test("rule 21: a mutation is in flight until its answer or time-out; then its outcome is unknown, a read's is nothing", async () => {
   const clock = new ManualClock();
   const { gateway, sent } = gatewayTo(clock, () => {}, silent);

@@ -1,5 +1,5 @@
 /** The supervisor: what it counts, tells and takes, in virtual time. */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { ExternalDatabase } from "../../src/api/schema.ts";
 import { noMetrics } from "../../src/core/metrics.ts";
 import { inStep } from "../support/fleet.ts";
@@ -86,4 +86,23 @@ Deno.test("rule 12: a resource without any status is none that ought to have a d
     supervisor.onUpsert(bare as unknown as ExternalDatabase);
     await world.until("it is taken in", () => counted.length > 0, 5_000);
     assertEquals(counted[0], 1);
+  }));
+
+Deno.test("rule 14: what is gone and shown again by a watch that goes on from an old version is read, and left alone (found by simulation, seed 10916)", () =>
+  inWorld({}, async (world) => {
+    const { operator } = world.start();
+    world.cluster.create("default", "orders");
+    await world.available("orders");
+    const old = world.get("orders");
+    assert(old !== undefined);
+    world.cluster.delete("default", "orders");
+    await world.until("gone", () => world.get("orders") === undefined && operator.supervisor.size === 0);
+    const calls = world.cloud.ledger.calls().length;
+    operator.supervisor.onUpsert({ ...old, spec: { ...old.spec, sizeGb: 99 } });
+    await world.run(5_000);
+    assertEquals(operator.supervisor.size, 0);
+    assertEquals(
+      world.cloud.ledger.calls().slice(calls).filter(({ id }) => id === old.status?.providerId),
+      [],
+    );
   }));
