@@ -131,7 +131,7 @@ Deno.test("kubectl apply -k deploy/ installs the operator with the least rights"
       );
     }
     await t.step("it can be removed again", async () => {
-      const removed = await kube.kubectl("delete", "-k", `${ROOT}deploy`, "--timeout=60s");
+      const removed = await kube.kubectl("delete", "-k", `${ROOT}deploy`, "--timeout=180s");
       assertEquals(removed.code, 0, removed.stderr);
     });
   } finally {
