@@ -4,11 +4,13 @@
  * @module
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { createActor, createMachine } from "xstate";
 import { History, MAX_GONE } from "../../src/operator/history/history.ts";
 import { MAX_STEPS } from "../../src/operator/history/steps.ts";
 import { historyOf } from "../../src/operator/history/words.ts";
 import type { HistoryEntry } from "../../src/server/api/types.ts";
 import { databaseOf, inStep, MINUTE, PERIOD } from "../support/fleet.ts";
+import { ManualClock } from "../support/manual_clock.ts";
 import { inWorld, type World } from "../support/world.ts";
 
 function withHistory(world: World, deps: Parameters<World["start"]>[0] = {}) {
@@ -156,6 +158,52 @@ Deno.test("the history of a resource ends with it, and the last of those that we
     assertEquals(entries.at(-1)?.to, "Finalized");
     assert(entries.some((e) => e.calls.some((c) => c.verb === "delete" && c.outcome === "ok")));
     assert(entries.some((e) => /its deletion is asked for/.test(e.cause)));
+  }));
+
+Deno.test("one that is retired as its actor ends, before XState tells of the last step, is not taken up again", () => {
+  const history = new History(new ManualClock());
+  for (let i = 0; i < MAX_GONE + 20; i++) {
+    const metadata = {
+      uid: `u-${i}`,
+      namespace: "default",
+      name: `db-${i}`,
+      generation: 1,
+      resourceVersion: "1",
+    };
+    const knowledge = { object: { metadata } };
+    const machine = createMachine({
+      context: { knowledge },
+      initial: "Available",
+      states: { Available: { on: { "object.gone": "Finalized" } }, Finalized: { type: "final" } },
+    });
+    const actor = createActor(machine, { inspect: history.inspect });
+    actor.subscribe({ complete: () => history.retire(metadata.uid) });
+    actor.start();
+    assertEquals(history.configurations(), { Available: 1 });
+    actor.send({ type: "object.gone" });
+    assertEquals(history.configurations(), {}, "nothing of it is left");
+    const log = history.lastGone("default", metadata.name);
+    assertEquals(log?.steps.at(-1)?.route.to, "Finalized");
+    assert(log?.goneAt !== undefined);
+  }
+  assertEquals(history.of("u-0"), undefined, "the first of them is let go");
+});
+
+Deno.test("F4: one whose actor fails in its first step is told of as it comes and as it goes", () =>
+  inWorld({}, async (world) => {
+    world.cluster.create("default", "orders", {});
+    world.cluster.setStatus("default", "orders", { conditions: 7 } as never);
+    const uid = world.get("orders")!.metadata.uid;
+    const history = new History(world.clock);
+    const changed = new Set<string>();
+    const gone = new Set<string>();
+    history.listen({ changed: (of) => void changed.add(of), gone: (of) => void gone.add(of) });
+    world.start({ history });
+    await world.until("crashed", () => world.lines.some((l) => /actor crashed/.test(l.message)));
+    assertEquals(history.of(uid), undefined);
+    assert(changed.has(uid));
+    world.cluster.vanish("default", "orders");
+    await world.until("told", () => gone.has(uid), MINUTE);
   }));
 
 Deno.test("no password is in a history, of a create, of a rotation, or of a Secret that was written", () =>

@@ -70,6 +70,7 @@ interface Draft extends ActorLog {
 }
 
 interface Seen {
+  readonly status: string;
   readonly value: unknown;
   readonly context?: Partial<DatabaseContext>;
 }
@@ -153,7 +154,7 @@ export class History {
   /** A resource's actor failed: what it was about ends with that, and XState tells no inspector of it. */
   crashed(uid: string, error: unknown): void {
     const log = this.#logs.get(uid);
-    if (log === undefined) return;
+    if (log === undefined) return this.touch(uid); // in its first step; the resource is there all the same
     const { open, before: { object } } = log;
     const last = log.steps.at(-1);
     log.open = undefined;
@@ -178,10 +179,16 @@ export class History {
   /** The resource is gone, or nothing runs for it any more. */
   retire(uid: string): void {
     const log = this.#logs.get(uid);
-    if (log === undefined) return;
+    if (log !== undefined) this.#keepGone(log);
+    // Also of one whose actor never came to know anything: it was a row nevertheless.
+    for (const listener of this.#listeners) listener.gone(uid);
+  }
+
+  #keepGone(log: Draft): void {
+    const { uid } = log;
     this.#logs.delete(uid);
     log.goneAt = this.#clock.now();
-    log.before = { object: undefined, database: undefined };
+    log.before = NOTHING;
     this.#gone.set(uid, log);
     if (this.#gone.size > MAX_GONE) {
       for (const oldest of this.#gone.keys()) {
@@ -190,7 +197,6 @@ export class History {
       }
     }
     this.#limited();
-    for (const listener of this.#listeners) listener.gone(uid);
   }
 
   /** An inspector of actors: all that is kept of their steps comes by it. */
@@ -201,10 +207,15 @@ export class History {
     const snapshot = inspection.snapshot as unknown as Seen;
     const object = snapshot.context?.knowledge?.object;
     if (object === undefined) return; // it failed before it knew anything
-    const log = this.#logs.get(object.metadata.uid) ?? this.#begun(object);
+    const { uid } = object.metadata;
     if (type === "@xstate.microstep") {
-      this.#microstep(log, inspection.event, snapshot, inspection._transitions);
-    } else this.#stepped(log, inspection.event, snapshot);
+      const log = this.#logs.get(uid) ?? this.#begun(object);
+      return this.#microstep(log, inspection.event, snapshot, inspection._transitions);
+    }
+    // The last snapshot is told after those who observe the actor, who may have retired it by then.
+    const retired = snapshot.status === "active" ? undefined : this.#gone.get(uid);
+    this.#stepped(this.#logs.get(uid) ?? retired ?? this.#begun(object), inspection.event, snapshot);
+    if (retired !== undefined) retired.before = NOTHING;
   };
 
   #begun({ metadata }: ExternalDatabase): Draft {
@@ -221,7 +232,7 @@ export class History {
       goneAt: undefined,
       count: 0,
       since: this.#clock.monotonic(),
-      before: { object: undefined, database: undefined },
+      before: NOTHING,
       running: undefined,
       open: undefined,
     };
@@ -317,6 +328,8 @@ export class History {
     log.dropped += keepStep(log.steps, step, this.#limit);
   }
 }
+
+const NOTHING: Draft["before"] = { object: undefined, database: undefined };
 
 /** The statechart's first state, in which every actor makes its first decision. */
 const INITIAL = "Pending.deciding";
