@@ -231,7 +231,10 @@ function endingAfter(
       }, ms);
     },
     async pull(controller) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch((error: unknown) => {
+        end(); // it was cut off, and cannot be closed any more
+        throw error;
+      });
       if (ended) return;
       if (!done) return controller.enqueue(value);
       end();

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import type { Identity, Reviews } from "../../src/kube/reviews.ts";
 import {
   type Access,
@@ -174,4 +174,24 @@ Deno.test("a stream ends after a time, so that it is reviewed anew", async () =>
   await clock.advance(STREAM_MS);
   assertStringIncludes(await text, "data: 1");
   assertEquals([cancelled, clock.pending], [true, 0]);
+});
+
+Deno.test("a stream that is cut off before its time leaves no timer that fails later", async () => {
+  const { gate, clock } = rig();
+  let source: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const handle = gate.guard(() =>
+    Promise.resolve(
+      new Response(new ReadableStream<Uint8Array>({ start: (controller) => void (source = controller) }), {
+        headers: { "content-type": "text/event-stream" },
+      }),
+    )
+  );
+  const response = await handle(
+    new Request("http://127.0.0.1/metrics", { headers: { authorization: "Bearer good" } }),
+  );
+  const text = response.text();
+  source?.error(new Error("The client does not read"));
+  await assertRejects(() => text, Error, "The client does not read");
+  assertEquals(clock.pending, 0);
+  await clock.advance(STREAM_MS); // would throw, and an error in a timer ends the process
 });
