@@ -86,11 +86,13 @@ export class AccessGate {
   async #judge(request: Request, pathname: string): Promise<Access> {
     const token = tokenOf(request.headers.get("authorization"));
     if (token === undefined) return "unauthenticated";
-    if (this.#waiting >= MAX_WAITING) return "failed";
+    const key = await digest(token);
+    const path = reviewedPath(pathname);
+    // Who is known waits for nobody: strangers who are being reviewed must not keep him out.
+    if (this.#waiting >= MAX_WAITING && !this.#isKnown(key, path)) return "failed";
     this.#waiting++;
     try {
       const { reviews, signal } = this.#o;
-      const key = await digest(token);
       const identity = await this.#ask(
         this.#identities,
         key,
@@ -98,10 +100,9 @@ export class AccessGate {
         (found) => found === undefined ? REFUSED_MS : ALLOWED_MS,
       );
       if (identity === undefined) return "unauthenticated";
-      const path = reviewedPath(pathname);
       const may = await this.#ask(
         this.#rights,
-        `${key} ${path}`,
+        rightOf(key, path),
         () => reviews.mayGet(identity, path, signal),
         (allowed) => allowed ? ALLOWED_MS : REFUSED_MS,
       );
@@ -117,6 +118,14 @@ export class AccessGate {
     } finally {
       this.#waiting--;
     }
+  }
+
+  /** Whether both answers are there, so that no review is waited for. */
+  #isKnown(key: string, path: string): boolean {
+    const now = this.#o.clock.monotonic();
+    return [this.#identities.get(key), this.#rights.get(rightOf(key, path))].every((kept) =>
+      kept !== undefined && kept.until > now && kept.until < Number.POSITIVE_INFINITY
+    );
   }
 
   /** The answer that is kept, or a new one; many that ask for the same share it. A failure is not kept. */
@@ -172,6 +181,10 @@ export function tokenOf(authorization: string | null): string | undefined {
     default:
       return undefined;
   }
+}
+
+function rightOf(key: string, path: string): string {
+  return `${key} ${path}`;
 }
 
 /** As the map's key, for what is kept in memory is not to be good for anything. */

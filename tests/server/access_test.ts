@@ -153,6 +153,19 @@ Deno.test("many requests of one token share a review; too many that wait are ref
   assert(cluster.asked.length > before, "the oldest was let go");
 });
 
+Deno.test("strangers who are being reviewed keep nobody out who is known", async () => {
+  const { status, cluster } = rig();
+  assertEquals(await status("/metrics", "Bearer good"), 200);
+  const held = Promise.withResolvers<void>();
+  cluster.hold = held.promise;
+  const strangers = Array.from({ length: 100 }, (_, i) => status("/metrics", `Bearer guess-${i}`));
+  assertEquals(await Promise.race(strangers), 503, "no more of them can wait");
+  assertEquals(await status("/metrics", "Bearer good"), 200);
+  assertEquals(await status("/", "Bearer good"), 503, "whether he may get that is not known");
+  held.resolve();
+  await Promise.all(strangers);
+});
+
 Deno.test("a stream ends after a time, so that it is reviewed anew", async () => {
   const { gate, clock } = rig();
   let cancelled = false;
