@@ -198,6 +198,32 @@ Deno.test("the summary counts as the rows do, is told once a second while it cha
   fleet.stream.close();
 });
 
+Deno.test("one who asks for the fleet again and again, and never for the stream, is told what is, and holds nothing of what went", async () => {
+  const fleet = new Fleet();
+  const asked = () => JSON.parse(fleet.stream.snapshot().join(""));
+  const { cursor } = asked();
+  for (let i = 3; i < 2_000; i++) {
+    fleet.change(i, { state: "Available" });
+    fleet.remove(i - 1);
+    if (i % 500 !== 0) continue;
+    await fleet.clock.advance(LINGER_MS / 2);
+    asked();
+  }
+  const { rows, summary } = asked();
+  const names = (of: FleetRow[]) => of.map((r) => r.name).sort();
+  assertEquals(names(rows), ["db-0", "db-1", "db-1999"]);
+  assertEquals([summary.total, summary.states], [3, { Available: 1, Creating: 2 }]);
+  fleet.made = 0;
+  asked();
+  assertEquals(fleet.made, 0, "what did not change is not made again");
+  const back = fleet.connect(cursor);
+  await fleet.clock.advance(STREAM_INTERVAL_MS);
+  assertEquals([back.of("reset").length, back.of("rows").some((r) => r.data.gone.includes("u-2"))], [0, true]);
+  fleet.stream.close();
+  assertEquals(asked().rows.length, 3, "a request that is answered as the server closes");
+  assertEquals([fleet.listeners.size, fleet.clock.pending], [0, 0]);
+});
+
 Deno.test("a database that is looked at is told whole when it changed, and null when it is gone", async () => {
   const fleet = new Fleet();
   const reader = fleet.connect(undefined, "db-1");

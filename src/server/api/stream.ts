@@ -74,6 +74,8 @@ export class FleetStream {
   /** The JSON of the whole fleet in pieces, for a client to begin with. */
   snapshot(): readonly string[] {
     const run = this.#begun();
+    // While nobody listens nothing is told; what changed is taken in now, for those who come after.
+    while (this.#clients.size === 0 && run.book.dirty) this.#tellRows(run);
     const at = this.#now();
     const head = JSON.stringify({ cursor: cursorOf(run), at }).slice(0, -1);
     const pieces = [`${head},"summary":${toJson(run.book.summary(at))},"rows":[`];
@@ -114,14 +116,14 @@ export class FleetStream {
 
   #begun(): Run {
     this.#stop("linger");
-    this.#run ??= {
+    const run = this.#run ??= {
       name: crypto.randomUUID().slice(0, 8),
       book: new FleetBook(this.#view, () => this.#schedule()),
       ring: new EventRing(RING),
       looked: new Map(),
     };
     if (this.#clients.size === 0) this.#idle();
-    return this.#run;
+    return run;
   }
 
   /** Nobody looks on: one who comes back soon is still told what was missed. */
@@ -168,6 +170,12 @@ export class FleetStream {
     this.#timers.delete("tick");
     const run = this.#run;
     if (run === undefined) return;
+    this.#tellDatabases(run, this.#tellRows(run));
+    this.#schedule();
+  }
+
+  /** Tells up to {@linkcode MAX_ROWS} rows that are another now; returns the UIDs that were looked at. */
+  #tellRows(run: Run): ReadonlySet<string> {
     const { changed, gone, touched } = run.book.take(MAX_ROWS);
     if (changed.length > 0 || gone.length > 0) {
       const data = `{"changed":[${changed.join()}],"gone":${JSON.stringify(gone)}}`;
@@ -175,8 +183,7 @@ export class FleetStream {
       this.#clients.sendAll(bytes);
       this.#rowsAt = this.#clock.monotonic() + bytes.length * this.#clients.size / BYTES_PER_MS;
     }
-    this.#tellDatabases(run, touched);
-    this.#schedule();
+    return touched;
   }
 
   #tellSummary(run: Run): void {
