@@ -261,6 +261,19 @@ Deno.test("one who does not read is cut off, and the others do not notice", asyn
   fleet.stream.close();
 });
 
+Deno.test("one who reads slowly, and is never at the end, is not cut off as long as he reads", async () => {
+  const fleet = new Fleet();
+  const events = fleet.stream.connect(undefined);
+  const reader = events!.getReader();
+  for (let i = 0; i < 6 * HEARTBEAT_MS / 1_000; i++) {
+    fleet.change(0, { sizeGb: i });
+    await fleet.clock.advance(1_000);
+    if (i % 10 === 0) await reader.read();
+  }
+  assertEquals(fleet.stream.clients, 1);
+  fleet.stream.close();
+});
+
 Deno.test("there are only so many clients, and a place is free again when one goes", async () => {
   const fleet = new Fleet();
   const readers = Array.from({ length: MAX_CLIENTS }, () => fleet.connect());

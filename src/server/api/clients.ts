@@ -12,8 +12,10 @@ export interface Client {
   readonly controller: ReadableStreamDefaultController<Uint8Array>;
   /** `namespace/name` of the database that it looks at. */
   readonly database: string | undefined;
-  /** It had something to read at the last sign of life. */
-  behind: boolean;
+  /** Bytes that it was given so far. */
+  given: number;
+  /** Bytes that it had read at the last sign of life, where it had more to read then. */
+  readBefore: number | undefined;
 }
 
 /** A set of clients. */
@@ -41,7 +43,7 @@ export class Clients {
     let client: Client | undefined;
     return new ReadableStream<Uint8Array>({
       start: (controller) => {
-        client = { controller, database, behind: false };
+        client = { controller, database, given: 0, readBefore: undefined };
         this.#all.add(client);
         begin(client);
       },
@@ -55,7 +57,10 @@ export class Clients {
   send(client: Client, bytes: Uint8Array): void {
     if (!this.#all.has(client)) return;
     if ((client.controller.desiredSize ?? 0) <= 0) this.#cut(client);
-    else client.controller.enqueue(bytes);
+    else {
+      client.given += bytes.length;
+      client.controller.enqueue(bytes);
+    }
   }
 
   /** Tells all. */
@@ -66,10 +71,11 @@ export class Clients {
   /** Gives a sign of life to all, and cuts off those that have read nothing since the last. */
   beat(bytes: Uint8Array): void {
     for (const client of this.all()) {
-      const behind = (client.controller.desiredSize ?? 0) < CLIENT_BYTES;
-      if (behind && client.behind) this.#cut(client);
+      const waiting = CLIENT_BYTES - (client.controller.desiredSize ?? 0);
+      const read = client.given - waiting;
+      if (waiting > 0 && read === client.readBefore) this.#cut(client);
       else {
-        client.behind = behind;
+        client.readBefore = waiting > 0 ? read : undefined;
         this.send(client, bytes);
       }
     }
