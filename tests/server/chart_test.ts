@@ -1,9 +1,12 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { chartAnswer } from "../../src/server/api/chart.ts";
 import { chartOnce } from "../../src/server/api/chart_once.ts";
+import { Api } from "../../src/server/api/handler.ts";
 import { flatten, toChart } from "../../src/statechart/draw/chart.ts";
 import { databaseMachine } from "../../src/statechart/machine.ts";
 import { TOP_STATES } from "../../src/statechart/vocabulary.ts";
+import { viewOf } from "../support/fleet_view.ts";
+import { ManualClock } from "../support/manual_clock.ts";
 
 const SILENT = { state: () => "", guard: () => "", trigger: () => "" };
 
@@ -72,4 +75,21 @@ Deno.test("the chart is made once, with what states and effects mean", async () 
   for (const { from, to, guards } of answer.moves) {
     assert(guards.length > 0 && guards.every((guard) => guard.meaning !== ""), `${from} → ${to}`);
   }
+});
+
+Deno.test("a chart that could not be made is made at the next request", async () => {
+  let tries = 0;
+  const api = new Api({
+    view: viewOf(() => []),
+    clock: new ManualClock(),
+    chart: () => ++tries === 1 ? Promise.reject(new Error("not this time")) : Promise.resolve({} as never),
+  });
+  const ask = () => {
+    const url = new URL("http://127.0.0.1/api/chart");
+    return api.answer(new Request(url), url);
+  };
+  await assertRejects(ask, Error, "not this time");
+  assertEquals(await (await ask())?.json(), {});
+  await ask();
+  assertEquals(tries, 2, "and then it is kept");
 });

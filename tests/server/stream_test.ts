@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { CLIENT_BYTES } from "../../src/server/api/clients.ts";
 import { FleetStream, HEARTBEAT_MS, LINGER_MS, MAX_CLIENTS } from "../../src/server/api/stream.ts";
 import { STREAM_INTERVAL_MS } from "../../src/server/api/types.ts";
@@ -25,6 +25,9 @@ class Fleet {
   readonly rows = new Map<string, FleetRow>();
   /** Rows that were made since the start. */
   made = 0;
+  /** A row that cannot be made. */
+  poisoned: string | undefined;
+  readonly errors: unknown[] = [];
   listeners = new Set<Parameters<FleetView["listen"]>[0]>();
   readonly stream: FleetStream;
 
@@ -34,16 +37,24 @@ class Fleet {
       ...viewOf(() => [...this.rows.values()]),
       row: (uid) => {
         this.made++;
+        if (uid === this.poisoned) throw new TypeError("what is stored may be anything");
         return this.rows.get(uid);
       },
       find: (_, name) => [...this.rows.values()].find((r) => r.name === name)?.uid,
-      detail: (uid) => ({ row: this.rows.get(uid) }) as never,
+      detail: (uid) => {
+        if (uid === this.poisoned) throw new TypeError("what is stored may be anything");
+        return { row: this.rows.get(uid) } as never;
+      },
       listen: (listener) => {
         this.listeners.add(listener);
         return () => this.listeners.delete(listener);
       },
     };
-    this.stream = new FleetStream({ view, clock: this.clock });
+    this.stream = new FleetStream({
+      view,
+      clock: this.clock,
+      onError: (error) => void this.errors.push(error),
+    });
   }
 
   change(i: number, change: Partial<FleetRow>): void {
@@ -218,7 +229,10 @@ Deno.test("one who asks for the fleet again and again, and never for the stream,
   assertEquals(fleet.made, 0, "what did not change is not made again");
   const back = fleet.connect(cursor);
   await fleet.clock.advance(STREAM_INTERVAL_MS);
-  assertEquals([back.of("reset").length, back.of("rows").some((r) => r.data.gone.includes("u-2"))], [0, true]);
+  assertEquals([back.of("reset").length, back.of("rows").some((r) => r.data.gone.includes("u-2"))], [
+    0,
+    true,
+  ]);
   fleet.stream.close();
   assertEquals(asked().rows.length, 3, "a request that is answered as the server closes");
   assertEquals([fleet.listeners.size, fleet.clock.pending], [0, 0]);
@@ -272,6 +286,25 @@ Deno.test("one who reads slowly, and is never at the end, is not cut off as long
   }
   assertEquals(fleet.stream.clients, 1);
   fleet.stream.close();
+});
+
+Deno.test("a resource that cannot be shown costs its readers a new begin and the operator nothing", async () => {
+  const fleet = new Fleet();
+  const reader = fleet.connect();
+  await fleet.clock.advance(1);
+  fleet.poisoned = "u-1";
+  fleet.change(1, { sizeGb: 99 });
+  await fleet.clock.advance(STREAM_INTERVAL_MS); // an error in a timer would end the process
+  assertEquals([fleet.errors.length, reader.state, fleet.stream.clients], [1, "ended", 0]);
+  assertThrows(() => fleet.connect(undefined, "db-1"), TypeError);
+  assertEquals(fleet.stream.clients, 0, "its place is free");
+  fleet.poisoned = undefined;
+  const again = fleet.connect(reader.told.at(-1)!.id);
+  fleet.change(1, { sizeGb: 100 });
+  await fleet.clock.advance(STREAM_INTERVAL_MS);
+  assertEquals([again.of("reset").length, again.of("rows").map(SIZE)], [1, [["db-1 100"]]]);
+  fleet.stream.close();
+  assertEquals([fleet.listeners.size, fleet.clock.pending], [0, 0]);
 });
 
 Deno.test("there are only so many clients, and a place is free again when one goes", async () => {

@@ -45,7 +45,12 @@ export class Clients {
       start: (controller) => {
         client = { controller, database, given: 0, readBefore: undefined };
         this.#all.add(client);
-        begin(client);
+        try {
+          begin(client);
+        } catch (error) {
+          this.#drop(client); // nobody will ever read it
+          throw error;
+        }
       },
       cancel: () => {
         if (client !== undefined) this.#drop(client);

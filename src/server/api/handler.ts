@@ -17,6 +17,8 @@ export interface ApiOptions {
   readonly clock: Clock;
   /** The statechart, laid out; asked for once. @default none */
   readonly chart?: (() => Promise<ChartAnswer>) | undefined;
+  /** Told of what failed where no request waits for an answer. */
+  readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 /** How long a client that found no room is to wait, in seconds. */
@@ -29,9 +31,9 @@ export class Api {
   readonly #drawChart: ApiOptions["chart"];
   #chart: Promise<string> | undefined;
 
-  constructor({ view, clock, chart }: ApiOptions) {
+  constructor({ view, clock, chart, onError }: ApiOptions) {
     this.#view = view;
-    this.#stream = new FleetStream({ view, clock });
+    this.#stream = new FleetStream({ view, clock, onError });
     this.#drawChart = chart;
   }
 
@@ -77,7 +79,10 @@ export class Api {
         return json(request, { items: this.#view.orphans() });
       case "chart":
         if (this.#drawChart === undefined) return undefined;
-        this.#chart ??= this.#drawChart().then((chart) => `${JSON.stringify(chart)}\n`);
+        this.#chart ??= this.#drawChart().then((chart) => `${JSON.stringify(chart)}\n`).catch((error) => {
+          this.#chart = undefined; // the next request tries anew
+          throw error;
+        });
         return text(request, await this.#chart);
       case "stream":
         return this.#events(request, url);

@@ -35,6 +35,8 @@ const BYTES_PER_MS = 50_000;
 export interface FleetStreamOptions {
   readonly view: FleetView;
   readonly clock: Clock;
+  /** Told of what failed while it was told to all; they then begin anew. @default it is not told */
+  readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 /** One run of the stream, from the first who looks on to a minute after the last. */
@@ -52,6 +54,7 @@ export class FleetStream {
   readonly #view: FleetView;
   readonly #clock: Clock;
   readonly #clients: Clients;
+  readonly #onError: (error: unknown) => void;
   readonly #timers = new Map<"tick" | "second" | "linger", TimerId>();
   #run: Run | undefined;
   #beatAt = Number.NEGATIVE_INFINITY;
@@ -60,8 +63,9 @@ export class FleetStream {
   #lastSummary = "";
   #closed = false;
 
-  constructor({ view, clock }: FleetStreamOptions) {
+  constructor({ view, clock, onError = () => {} }: FleetStreamOptions) {
     this.#view = view;
+    this.#onError = onError;
     this.#clock = clock;
     this.#clients = new Clients(() => this.#idle());
   }
@@ -146,11 +150,26 @@ export class FleetStream {
     this.#stop("linger");
     if (this.#run?.book.dirty === true && !this.#timers.has("tick")) {
       const wait = Math.max(STREAM_INTERVAL_MS, this.#rowsAt - this.#clock.monotonic());
-      this.#timers.set("tick", this.#clock.setTimeout(() => this.#tick(), wait));
+      this.#timers.set("tick", this.#clock.setTimeout(() => this.#guarded(() => this.#tick()), wait));
     }
     if (!this.#timers.has("second")) {
       this.#beatAt = this.#clock.monotonic() + HEARTBEAT_MS;
-      this.#timers.set("second", this.#clock.setTimeout(() => this.#second(), SUMMARY_MS));
+      this.#timeSecond();
+    }
+  }
+
+  #timeSecond(): void {
+    this.#timers.set("second", this.#clock.setTimeout(() => this.#guarded(() => this.#second()), SUMMARY_MS));
+  }
+
+  /** An error in a timer would end the operator, because of one resource that cannot be shown. */
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#onError(error);
+      this.#clients.close();
+      this.#forget();
     }
   }
 
@@ -162,8 +181,7 @@ export class FleetStream {
       this.#beatAt = now + HEARTBEAT_MS;
       this.#clients.beat(encode(": still here\n\n"));
     }
-    if (this.#clients.size === 0) return;
-    this.#timers.set("second", this.#clock.setTimeout(() => this.#second(), SUMMARY_MS));
+    if (this.#clients.size > 0) this.#timeSecond();
   }
 
   #tick(): void {
