@@ -32,6 +32,8 @@ class World {
   readonly timers: { work: () => void; ms: number }[] = [];
   snapshots: FleetRow[][] = [];
   fails = false;
+  /** Snapshots are answered once this is. */
+  hold: Promise<void> | undefined;
   rows: FleetRow[] = [];
   rowsTold = 0;
   summary: FleetSummary | undefined;
@@ -40,11 +42,17 @@ class World {
   now = NOW;
 
   readonly feed = new Feed({
-    get: (path) => {
+    get: async (path, signal) => {
       assertEquals(path, "/api/fleet");
-      if (this.fails) return Promise.reject(new Error("no answer"));
+      if (this.hold !== undefined) {
+        const aborted = new Promise<never>((_, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason));
+        });
+        await Promise.race([this.hold, aborted]);
+      }
+      if (this.fails) throw new Error("no answer");
       const rows = this.snapshots.shift() ?? [];
-      return Promise.resolve({ cursor: "run-7", at: "", rows, summary: sampleSummary(rows) });
+      return { cursor: "run-7", at: "", rows, summary: sampleSummary(rows) };
     },
     open: (path) => {
       const source = new Source(path);
@@ -161,6 +169,24 @@ Deno.test("a stream that the browser gives up is begun anew, and the waits betwe
   world.timers.splice(0).at(-1)?.work();
   await turn();
   assertEquals(world.rows.map((row) => row.uid), ["2"]);
+});
+
+Deno.test("who goes to a database before the first snapshot is here is told of no lost connection", async () => {
+  const world = new World();
+  const held = Promise.withResolvers<void>();
+  world.hold = held.promise;
+  world.feed.follow(undefined);
+  await turn();
+  world.feed.follow("shop/orders"); // begins anew
+  await turn();
+  world.snapshots.push([sampleRow({ uid: "1" })]);
+  held.resolve();
+  await turn();
+  await turn();
+  assertEquals([world.connections, world.timers.length], [[], 0]);
+  assertEquals(world.sources.map((source) => source.path), [
+    "/api/stream?cursor=run-7&database=shop%2Forders",
+  ]);
 });
 
 Deno.test("a gap that the server cannot fill leads to a new snapshot", async () => {

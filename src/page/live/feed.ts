@@ -134,8 +134,8 @@ export class Feed {
       this.#listener.summary(snapshot.summary);
       this.#listen();
     } catch {
-      // Whatever it was, the reader is told since when, and it is tried again.
-      if (!this.#paused) this.#lose();
+      // Whatever it was, the reader is told since when, and it is tried again; one that another took over from failed nobody.
+      if (!this.#paused && signal === this.#abort.signal) this.#lose();
     } finally {
       limit();
     }
