@@ -141,6 +141,19 @@ Deno.test("the ring is bounded, and says how much it let go", () =>
     assertEquals(of("orders").length, MAX_STEPS);
   }));
 
+Deno.test("a value of any length costs little: an annotation may have a quarter of a million characters", () =>
+  inWorld({}, async (world) => {
+    const { history } = withHistory(world);
+    await inStep(world);
+    for (const letter of ["a", "b", "c"]) {
+      world.cluster.annotate("default", "orders", { "db.my.domain/reconcile": letter.repeat(200_000) });
+      await world.run(MINUTE);
+    }
+    const kept = JSON.stringify(history.of(world.get("orders")!.metadata.uid)?.steps);
+    assertMatch(kept, /"a{50,}…".*"b{50,}…".*"c{50,}…"/);
+    assert(kept.length < 30_000, `${kept.length} characters`);
+  }));
+
 Deno.test("the history of a resource ends with it, and the last of those that went are kept", () =>
   inWorld({}, async (world) => {
     const { history } = withHistory(world);

@@ -11,7 +11,7 @@ import { messageOf } from "../../core/text.ts";
 import { type Cluster, type JsonPatchOperation, KubeError } from "../../kube/port.ts";
 import type { Secrets } from "../../kube/secrets_port.ts";
 import type { CreateRequest, ModifyRequest } from "../../providers/port.ts";
-import { shared } from "./intern.ts";
+import { cut, shared } from "./intern.ts";
 
 /** Calls of one effect that are kept; an effect makes a handful. */
 export const MAX_CALLS = 12;
@@ -79,7 +79,7 @@ export class CallBook {
     if (calls === undefined) return;
     const fact = error === undefined
       ? request === undefined ? brought(answer) : wanted(request)
-      : { kind: "error" as const, message: messageOf(error).slice(0, MAX_MESSAGE) };
+      : { kind: "error" as const, message: cut(messageOf(error), MAX_MESSAGE) };
     calls.push(this.#call("cloud", verb, outcome, sentAt, fact));
   }
 
@@ -100,7 +100,7 @@ export class CallBook {
       return answer;
     } catch (error) {
       const outcome = error instanceof KubeError ? error.kind : "failed";
-      note(outcome, { kind: "error", message: messageOf(error).slice(0, MAX_MESSAGE) });
+      note(outcome, { kind: "error", message: cut(messageOf(error), MAX_MESSAGE) });
       throw error;
     }
   }

@@ -11,10 +11,12 @@ import type { DatabaseEvent } from "../../statechart/events.ts";
 import type { ExternalState, Knowledge, Learned } from "../../statechart/knowledge.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import type { Effect } from "../../statechart/vocabulary.ts";
-import { shared, sharedText } from "./intern.ts";
+import { cut, shared, sharedText } from "./intern.ts";
 
 /** Characters of a message that are kept. */
 const MAX_MESSAGE = 400;
+/** Characters of a value that are kept: an annotation may have a quarter of a million. */
+const MAX_VALUE = 100;
 
 /** One field that is another now. */
 export interface FieldChange {
@@ -118,7 +120,7 @@ export function causeOf(
     case "external.unlisted":
       return UNLISTED;
     case "external.unreadable":
-      return { kind: "unreadable", errorClass: e.errorClass, message: e.message.slice(0, MAX_MESSAGE) };
+      return { kind: "unreadable", errorClass: e.errorClass, message: cut(e.message, MAX_MESSAGE) };
     case "binding.changed":
       return e.gone === undefined
         ? { kind: "secret", what: "changed", name: e.secret?.kind === "ours" ? e.secret.name : undefined }
@@ -166,7 +168,7 @@ function failedCause(
     effect,
     errorClass: error instanceof StepError ? error.errorClass : "bug",
     code: error instanceof StepError ? error.code : undefined,
-    message: messageOf(error).slice(0, MAX_MESSAGE),
+    message: cut(messageOf(error), MAX_MESSAGE),
     attempt: failure?.attempt,
     delayMs: failure?.at === undefined ? undefined : Math.max(0, Math.round(failure.until - failure.at)),
   };
@@ -229,7 +231,7 @@ function objectChanges(
   const is = after.metadata.annotations;
   if (was !== is) {
     for (const name of Object.values(ANNOTATION)) {
-      if (was?.[name] !== is?.[name]) changes.push({ field: name, from: was?.[name], to: is?.[name] });
+      if (was?.[name] !== is?.[name]) changes.push(changeOf(name, was?.[name], is?.[name]));
     }
   }
   return changes.length === 0 ? NONE : changes;
@@ -242,7 +244,7 @@ function databaseChanges(before: ExternalState | undefined, after: ExternalState
   let changes: FieldChange[] | undefined;
   for (const field of SHOWN) {
     if (before[field] !== after[field]) {
-      (changes ??= []).push({ field, from: before[field], to: after[field] });
+      (changes ??= []).push(changeOf(field, before[field], after[field]));
     }
   }
   return changes ?? NONE;
@@ -253,9 +255,17 @@ function compare(path: string, before: unknown, after: unknown, changes: FieldCh
   const is = (after ?? {}) as Readonly<Record<string, unknown>>;
   for (const key of new Set([...Object.keys(was), ...Object.keys(is)])) {
     if (!equal(was[key], is[key])) {
-      changes.push({ field: fieldName(path, key), from: was[key], to: is[key] });
+      changes.push(changeOf(fieldName(path, key), was[key], is[key]));
     }
   }
+}
+
+function changeOf(field: string, from: unknown, to: unknown): FieldChange {
+  return { field, from: short(from), to: short(to) };
+}
+
+function short(value: unknown): unknown {
+  return typeof value === "string" ? cut(value, MAX_VALUE) : value;
 }
 
 const fieldName = shared((path, key) => `${path}.${key}`);

@@ -29,3 +29,10 @@ export const sharedText: (text: string) => string = (() => {
   const of = shared((text) => text);
   return (text: string) => of(text, "");
 })();
+
+/** The first `most` characters of a text, and a sign that there were more; what is cut off is kept by nobody. */
+export function cut(text: string, most: number): string {
+  if (text.length <= most) return text;
+  // A slice alone would keep the whole text alive.
+  return JSON.parse(JSON.stringify(`${text.slice(0, most - 1)}…`));
+}
