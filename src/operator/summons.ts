@@ -32,7 +32,9 @@ export class Summons {
     } catch {
       return; // stopped: the caller's loop tells
     }
-    if (ms > this.distanceMs && !this.#requested) await this.#rest(ms - this.distanceMs, signal);
+    if (ms > this.distanceMs && !this.#requested && !signal.aborted) {
+      await this.#rest(ms - this.distanceMs, signal);
+    }
   }
 
   /** Waits until the time is over, a round is requested or the signal aborts. */

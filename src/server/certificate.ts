@@ -45,10 +45,14 @@ export async function readPair(files: PairFiles): Promise<Pair> {
 }
 
 async function readOnce({ certFile, keyFile }: PairFiles): Promise<Pair> {
-  const [cert, key] = await Promise.all([
+  // Where both cannot be read it is always the certificate that is told of: the same word each time, told once.
+  const [cert, key] = (await Promise.allSettled([
     readFile("--tls-cert-file", certFile),
     readFile("--tls-key-file", keyFile),
-  ]);
+  ])).map((read) => {
+    if (read.status === "rejected") throw read.reason;
+    return read.value;
+  }) as [string, string];
   const certificate = parsed(
     () => new X509Certificate(cert),
     `--tls-cert-file "${certFile}" holds no certificate in PEM`,

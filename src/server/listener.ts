@@ -63,6 +63,9 @@ export function openListener(options: ListenerOptions): Listener {
   return {
     address: { hostname, port },
     async replace(next) {
+      // A pair that is refused, and looked at again and again, must not close what serves.
+      await new Socket({ ...options, listen: { hostname: "127.0.0.1", port: 0 } }, 0, next).close(0);
+      if (closing) return;
       const before = current;
       current = undefined;
       before?.close(OLD_LIMIT_MS).finally(() => open.delete(before));
