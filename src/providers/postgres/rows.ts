@@ -51,7 +51,7 @@ const LOCKED = (name: string) =>
       AND l.objid = (hashtext(${name}::text)::bigint & 4294967295)::oid) AS locked`;
 
 /** Sizes are measured until a statement has taken this long, in seconds: each is a walk over the database's files. */
-const MEASURE_SECONDS = 2;
+export const MEASURE_SECONDS = 2;
 
 /** NULL rather than an error for a database whose size may not be read, or that is half gone. */
 const SIZE = `CASE WHEN clock_timestamp() < statement_timestamp() + interval '${MEASURE_SECONDS} s'

@@ -13,17 +13,13 @@ import { sqlState } from "./errors.ts";
 import { type CatalogRow, FACTS_SQL, type FactsRow, type Found, oneSql, pageSql, toFound } from "./rows.ts";
 import { parseServers, type ServerAddress } from "./servers_file.ts";
 import { ServerPool, type Session } from "./session.ts";
+import { Sizes } from "./sizes.ts";
 import { formatVersion, satisfies, type ServerVersion, versionOf } from "./versions.ts";
 
 /** How long the file's content is used before it is read again, in milliseconds. */
 const FRESH_MS = 60_000;
 /** Longest wait for the file, in milliseconds: it may be on a network drive. */
 const FILE_MS = 5_000;
-
-/** After sizes took too long none are asked for, for so many milliseconds. */
-const UNMEASURED_MS = 600_000;
-/** SQLSTATE of a statement that its time-out ended. */
-const QUERY_CANCELED = "57014";
 
 /** What is known of a server once it has answered. */
 export interface ServerFacts {
@@ -34,15 +30,16 @@ export interface ServerFacts {
 
 /** One server. */
 export class Server {
+  readonly #sizes: Sizes;
   #facts: ServerFacts | undefined;
-
-  #measureFrom = Number.NEGATIVE_INFINITY;
 
   constructor(
     readonly address: ServerAddress,
-    readonly pool: ServerPool,
-    private readonly clock: Pick<Clock, "monotonic">,
-  ) {}
+    readonly pool: Pick<ServerPool, "run" | "close">,
+    clock: Pick<Clock, "monotonic">,
+  ) {
+    this.#sizes = new Sizes(clock);
+  }
 
   /** As of its last answer; `undefined` before the first. */
   get facts(): ServerFacts | undefined {
@@ -69,7 +66,8 @@ export class Server {
 
   /** The database or owner role of one name. `identity` must be the server's, else something else answers there now. */
   async read(call: Call, session: Session, name: string, identity: string): Promise<Found | undefined> {
-    const [row] = await this.#measuring((sizes) => session.query<CatalogRow>(oneSql(sizes), [name]));
+    const ask = (sizes: boolean) => session.query<CatalogRow>(oneSql(sizes), [name]);
+    const [row] = await this.#sizes.rows(ask);
     const facts = this.#note(call, row);
     if (facts.identity !== identity) {
       throw new ProviderError(
@@ -78,11 +76,20 @@ export class Server {
         { code: "ServerChanged" },
       );
     }
+    const found = this.#found(call, row, identity);
+    const unsized = found !== undefined && found.record === undefined && found.row.size === null;
+    if (!unsized || !this.#sizes.paused) return found;
+    // Without a record the size on disk is its size: an unknown one must fail rather than be 0.
+    return this.#found(call, (await ask(true))[0], identity);
+  }
+
+  #found(call: Call, row: CatalogRow | undefined, identity: string): Found | undefined {
     try {
       return toFound(row!, { ...this.address, identity });
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : "it cannot be read";
-      throw new ProviderError("retryable", `${ACTIONS[call.verb]}: ${printable(name)}: ${printable(why)}`, {
+      const name = printable(row?.name ?? "");
+      throw new ProviderError("retryable", `${ACTIONS[call.verb]}: ${name}: ${printable(why)}`, {
         code: "InvalidAnswer",
         cause,
       });
@@ -97,27 +104,12 @@ export class Server {
     fragments: readonly string[],
   ): Promise<{ readonly rows: readonly CatalogRow[]; readonly identity: string }> {
     return await this.run(call, async (session) => {
-      const rows = await this.#measuring((sizes) =>
+      const rows = await this.#sizes.rows((sizes) =>
         session.query<CatalogRow>(pageSql(sizes), [after, limit, fragments])
       );
       const { identity } = this.#note(call, rows[0]);
       return { rows: rows.filter((row) => row.name !== null), identity };
     });
-  }
-
-  /**
-   * Runs a query with sizes. Where they take longer than a statement may (a tenant can have millions of files) it is run
-   * without, and so are the next ones for a while: nobody's database may be hidden by the size of another.
-   */
-  async #measuring<T>(query: (sizes: boolean) => Promise<T>): Promise<T> {
-    if (this.clock.monotonic() < this.#measureFrom) return await query(false);
-    try {
-      return await query(true);
-    } catch (error) {
-      if (sqlState(error) !== QUERY_CANCELED) throw error;
-      this.#measureFrom = this.clock.monotonic() + UNMEASURED_MS;
-      return await query(false);
-    }
   }
 
   #note(call: Call, row: FactsRow | undefined): ServerFacts {
