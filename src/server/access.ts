@@ -24,6 +24,8 @@ const MAX_KEPT = 1_000;
 const MAX_WAITING = 64;
 /** Longest token that is sent to be reviewed, in characters. */
 const MAX_TOKEN = 16_384;
+/** Longest path that is: no longer one is served, and each is kept with its answer. */
+const MAX_PATH = 2_048;
 
 /** The first part of the paths that a role names for all but `/metrics`; see {@linkcode reviewedPath}. */
 export const PATH_PREFIX = "/externaldatabases";
@@ -100,6 +102,7 @@ export class AccessGate {
         (found) => found === undefined ? REFUSED_MS : ALLOWED_MS,
       );
       if (identity === undefined) return "unauthenticated";
+      if (path.length > MAX_PATH) return "denied";
       const may = await this.#ask(
         this.#rights,
         rightOf(key, path),

@@ -153,6 +153,12 @@ Deno.test("many requests of one token share a review; too many that wait are ref
   assert(cluster.asked.length > before, "the oldest was let go");
 });
 
+Deno.test("a path of any length is neither reviewed nor kept", async () => {
+  const { status, cluster } = rig();
+  assertEquals(await status(`/api/${"x".repeat(60_000)}`, "Bearer good"), 403);
+  assertEquals(cluster.asked, ["token good"]);
+});
+
 Deno.test("strangers who are being reviewed keep nobody out who is known", async () => {
   const { status, cluster } = rig();
   assertEquals(await status("/metrics", "Bearer good"), 200);
