@@ -112,7 +112,8 @@ export class AccessGate {
       this.#told = undefined;
       return may ? "allowed" : "denied";
     } catch (error) {
-      const message = messageOf(error);
+      // What answers in the API server's stead may repeat what it was sent.
+      const message = messageOf(error).replaceAll(token, "(the token)");
       if (message !== this.#told && !this.#o.signal.aborted) {
         this.#o.log.log("warn", "Access cannot be reviewed; nobody new is let in", { error: message });
       }

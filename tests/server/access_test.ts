@@ -18,11 +18,14 @@ class Cluster implements Reviews {
   allowed = new Set(["/metrics"]);
   tokens = new Map([["good", PROMETHEUS]]);
   down = false;
+  /** What stands before it repeats what it was sent. */
+  echoes = false;
   hold: Promise<void> | undefined;
 
   async identify(token: string): Promise<Identity | undefined> {
     this.asked.push(`token ${token}`);
     await this.hold;
+    if (this.echoes) throw new Error(`the API server answered 502: cannot forward {"token":"${token}"}`);
     if (this.down) throw new Error("no route to the API server");
     return this.tokens.get(token);
   }
@@ -39,10 +42,16 @@ function rig() {
   const cluster = new Cluster();
   const ended: Access[] = [];
   const lines: string[] = [];
+  const told: string[] = [];
   const gate = new AccessGate({
     reviews: cluster,
     clock,
-    log: { log: (level, message) => void lines.push(`${level} ${message}`) },
+    log: {
+      log: (level, message, fields) => {
+        lines.push(`${level} ${message}`);
+        told.push(JSON.stringify(fields));
+      },
+    },
     signal: new AbortController().signal,
     onAccess: (access) => ended.push(access),
   });
@@ -58,7 +67,7 @@ function rig() {
     return response;
   };
   const status = async (path: string, authorization?: string) => (await get(path, authorization)).status;
-  return { clock, cluster, gate, get, status, ended, lines, handled: () => handled };
+  return { clock, cluster, gate, get, status, ended, lines, told, handled: () => handled };
 }
 
 Deno.test("only a token whose owner may get the path is let in; health is open to all", async () => {
@@ -151,6 +160,13 @@ Deno.test("many requests of one token share a review; too many that wait are ref
   const before = cluster.asked.length;
   assertEquals(await status("/metrics", "Bearer good"), 200);
   assert(cluster.asked.length > before, "the oldest was let go");
+});
+
+Deno.test("no token is in the log, also where what answers for the API server repeats it", async () => {
+  const { status, cluster, told } = rig();
+  cluster.echoes = true;
+  assertEquals(await status("/metrics", "Bearer s3cr3t-t0ken"), 503);
+  assertEquals([told.length, told.join().includes("s3cr3t")], [1, false]);
 });
 
 Deno.test("a path of any length is neither reviewed nor kept", async () => {
