@@ -32,7 +32,7 @@ export function detailOf(keeper: ShownKeeper, history: HistoryAnswer, clock: Clo
     failures: Object.values(knowledge?.failures ?? {}).map((f) => ({
       effect: f.effect,
       errorClass: f.errorClass,
-      message: maskUrls(oneLine(f.message)),
+      message: oneLine(maskUrls(f.message)),
       attempts: f.attempt,
       tryAt: wallTime(f.until, clock),
     })),

@@ -219,6 +219,19 @@ Deno.test("F4: one whose actor fails in its first step is told of as it comes an
     await world.until("told", () => gone.has(uid), MINUTE);
   }));
 
+Deno.test("a credential in an error's URL is masked wherever the message is cut", () => {
+  const url = "postgres://operator:hunter2-hunter2@db.example/x";
+  for (let before = 330; before < 420; before++) {
+    const history = new History(new ManualClock());
+    const { signal } = new AbortController();
+    const calls = history.book.begin(signal);
+    const error = new Error(`${"x".repeat(before)} ${url}`);
+    history.cloudCall("", { signal, verb: "get", outcome: "retryable", sentAt: 0, error });
+    assert(!JSON.stringify(calls).includes("hunter2"), `after ${before} characters`);
+    assertEquals(calls.length, 1);
+  }
+});
+
 Deno.test("no password is in a history, of a create, of a rotation, or of a Secret that was written", () =>
   inWorld({ passwords: "always" }, async (world) => {
     const { of } = withHistory(world);

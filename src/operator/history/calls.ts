@@ -11,12 +11,10 @@ import { messageOf } from "../../core/text.ts";
 import { type Cluster, type JsonPatchOperation, KubeError } from "../../kube/port.ts";
 import type { Secrets } from "../../kube/secrets_port.ts";
 import type { CreateRequest, ModifyRequest } from "../../providers/port.ts";
-import { cut, shared } from "./intern.ts";
+import { messageKept, shared } from "./intern.ts";
 
 /** Calls of one effect that are kept; an effect makes a handful. */
 export const MAX_CALLS = 12;
-/** Characters of an error's message that are kept. */
-const MAX_MESSAGE = 400;
 
 /** What a call was about, or what it brought, as facts; words are made of them on request. */
 export type CallFact =
@@ -79,7 +77,7 @@ export class CallBook {
     if (calls === undefined) return;
     const fact = error === undefined
       ? request === undefined ? brought(answer) : wanted(request)
-      : { kind: "error" as const, message: cut(messageOf(error), MAX_MESSAGE) };
+      : { kind: "error" as const, message: messageKept(messageOf(error)) };
     calls.push(this.#call("cloud", verb, outcome, sentAt, fact));
   }
 
@@ -100,7 +98,7 @@ export class CallBook {
       return answer;
     } catch (error) {
       const outcome = error instanceof KubeError ? error.kind : "failed";
-      note(outcome, { kind: "error", message: cut(messageOf(error), MAX_MESSAGE) });
+      note(outcome, { kind: "error", message: messageKept(messageOf(error)) });
       throw error;
     }
   }

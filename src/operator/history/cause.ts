@@ -11,10 +11,8 @@ import type { DatabaseEvent } from "../../statechart/events.ts";
 import type { ExternalState, Knowledge, Learned } from "../../statechart/knowledge.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import type { Effect } from "../../statechart/vocabulary.ts";
-import { cut, shared, sharedText } from "./intern.ts";
+import { cut, messageKept, shared, sharedText } from "./intern.ts";
 
-/** Characters of a message that are kept. */
-const MAX_MESSAGE = 400;
 /** Characters of a value that are kept: an annotation may have a quarter of a million. */
 const MAX_VALUE = 100;
 
@@ -120,7 +118,7 @@ export function causeOf(
     case "external.unlisted":
       return UNLISTED;
     case "external.unreadable":
-      return { kind: "unreadable", errorClass: e.errorClass, message: cut(e.message, MAX_MESSAGE) };
+      return { kind: "unreadable", errorClass: e.errorClass, message: messageKept(e.message) };
     case "binding.changed":
       return e.gone === undefined
         ? { kind: "secret", what: "changed", name: e.secret?.kind === "ours" ? e.secret.name : undefined }
@@ -168,7 +166,7 @@ function failedCause(
     effect,
     errorClass: error instanceof StepError ? error.errorClass : "bug",
     code: error instanceof StepError ? error.code : undefined,
-    message: cut(messageOf(error), MAX_MESSAGE),
+    message: messageKept(messageOf(error)),
     attempt: failure?.attempt,
     delayMs: failure?.at === undefined ? undefined : Math.max(0, Math.round(failure.until - failure.at)),
   };

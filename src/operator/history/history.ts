@@ -19,7 +19,7 @@ import type { ExternalState } from "../../statechart/knowledge.ts";
 import { type Call, CallBook, type CloudCall } from "./calls.ts";
 import { type Before, causeOf } from "./cause.ts";
 import { CallTally } from "./call_tally.ts";
-import { cut } from "./intern.ts";
+import { messageKept } from "./intern.ts";
 import { SLOT_MS } from "./minute.ts";
 import { type Edge, pathOf, type Route, Routes } from "./route.ts";
 import { eventKind, keepStep, MAX_STEPS, MAX_TOTAL, MIN_STEPS, type Step } from "./steps.ts";
@@ -164,7 +164,7 @@ export class History {
       n: ++log.count,
       at: this.#clock.now(),
       event: eventKind(open?.event.type ?? "crash"),
-      cause: { kind: "crash", message: cut(messageOf(error), 400) },
+      cause: { kind: "crash", message: messageKept(messageOf(error)) },
       route: open?.route ?? this.#routes.from(log.at),
       durationMs: Math.round(this.#clock.monotonic() - log.since),
       generation: object?.metadata.generation ?? 0,

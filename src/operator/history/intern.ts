@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { maskUrls } from "../../server/mask.ts";
 
 /** Entries that one table holds; what comes after is not shared, so that no cloud's words can make it grow for ever. */
 const MAX_ENTRIES = 2_000;
@@ -29,6 +30,14 @@ export const sharedText: (text: string) => string = (() => {
   const of = shared((text) => text);
   return (text: string) => of(text, "");
 })();
+
+/** Characters of a message that are kept. */
+const MAX_MESSAGE = 400;
+
+/** What is kept of a message: masked first and cut after, so that no cut hides the end of a credential from the mask. */
+export function messageKept(message: string): string {
+  return cut(maskUrls(message.slice(0, 4 * MAX_MESSAGE)), MAX_MESSAGE);
+}
 
 /** The first `most` characters of a text, and a sign that there were more; what is cut off is kept by nobody. */
 export function cut(text: string, most: number): string {
