@@ -42,8 +42,9 @@ export function detailOf(keeper: ShownKeeper, history: HistoryAnswer, clock: Clo
 }
 
 /** Active states, outermost first; a sleeping actor is where it fell asleep. */
-function configurationOf(value: unknown, asleep: boolean, written: string | undefined): readonly string[] {
-  const path = value === undefined ? (asleep ? "Available.idle" : written ?? "") : pathOf(value);
+function configurationOf(value: unknown, asleep: boolean, written: unknown): readonly string[] {
+  const before = typeof written === "string" ? written : ""; // what is stored may be anything
+  const path = value === undefined ? (asleep ? "Available.idle" : before) : pathOf(value);
   const keys = path === "" ? [] : path.split(".");
   return keys.map((_, i) => keys.slice(0, i + 1).join("."));
 }
@@ -120,7 +121,7 @@ function differences(
   { engine, version, sizeGb, deletionProtection, pending }: Observed,
 ): ReadonlySet<string> {
   if (
-    engine === undefined || version === undefined || sizeGb === undefined ||
+    typeof engine !== "string" || typeof version !== "string" || typeof sizeGb !== "number" ||
     specProblem(object) !== undefined
   ) return new Set();
   const drift = driftOf(object.spec, { ...BLANK, engine, version, sizeGb, deletionProtection, pending });

@@ -45,20 +45,22 @@ export function toRow(keeper: ShownKeeper, clock: Clock): FleetRow {
     engine: text(spec?.engine),
     version: text(spec?.version),
     sizeGb: typeof spec?.sizeGb === "number" ? spec.sizeGb : 0,
-    state: context?.decision.state ?? status?.state ?? "Pending",
+    state: context?.decision.state ?? textIf(status?.state) ?? "Pending",
     detail: hibernating ? "asleep" : snapshot && pathOf(snapshot.value),
-    className: typeof spec?.className === "string" ? spec.className : status?.className,
+    className: textIf(spec?.className) ?? textIf(status?.className),
     ...(attention ? { attention } : {}),
     synced: synced && { status: synced.status, reason: synced.reason },
     ready: ready?.status ?? "Unknown",
     reason: ready?.reason ?? "Pending",
     message: ready?.message ?? "",
-    endpoint: status?.endpoint,
-    providerId: status?.providerId,
+    endpoint: textIf(status?.endpoint),
+    providerId: textIf(status?.providerId),
     createdAt: metadata.creationTimestamp,
     nextTryAt: nextTryAt(keeper, clock),
   };
 }
+
+const STATUSES = ["True", "False", "Unknown"] as const;
 
 /** What a condition is to say: what the actor knows is newer than what was written; until its first decision there is only that. */
 export function verdictOf(
@@ -68,9 +70,11 @@ export function verdictOf(
   const now = snapshot?.context.decision[type === "Ready" ? "ready" : "synced"];
   if (now !== undefined && now.message !== "") return now;
   const written = writtenCondition(object, type);
-  return written === undefined
-    ? now
-    : { status: written.status, reason: written.reason as Reason, message: written.message };
+  return written === undefined ? now : {
+    status: STATUSES.find((each) => each === written.status) ?? "Unknown",
+    reason: text(written.reason) as Reason,
+    message: text(written.message),
+  };
 }
 
 /** A condition as the resource carries it. */
@@ -144,5 +148,9 @@ export function orphanRows(
 
 /** A stored object may predate the schema: nothing of it is taken on trust. */
 function text(value: unknown): string {
-  return typeof value === "string" ? value : "";
+  return textIf(value) ?? "";
+}
+
+function textIf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }
