@@ -64,7 +64,7 @@ export function openListener(options: ListenerOptions): Listener {
     address: { hostname, port },
     async replace(next) {
       // A pair that is refused, and looked at again and again, must not close what serves.
-      await new Socket({ ...options, listen: { hostname: "127.0.0.1", port: 0 } }, 0, next).close(0);
+      await new Socket(options, 0, next).close(0);
       if (closing) return;
       const before = current;
       current = undefined;
