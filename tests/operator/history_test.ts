@@ -173,29 +173,47 @@ Deno.test("the history of a resource ends with it, and the last of those that we
     assert(entries.some((e) => /its deletion is asked for/.test(e.cause)));
   }));
 
+/** An actor of no other knowledge than its resource. */
+function idleActor(history: History, i: number) {
+  const metadata = {
+    uid: `u-${i}`,
+    namespace: "default",
+    name: `db-${i}`,
+    generation: 1,
+    resourceVersion: "1",
+  };
+  const machine = createMachine({
+    context: { knowledge: { object: { metadata } } },
+    initial: "Available",
+    states: { Available: { on: { "object.gone": "Finalized" } }, Finalized: { type: "final" } },
+  });
+  const actor = createActor(machine, { inspect: history.inspect });
+  actor.subscribe({ complete: () => history.retire(metadata.uid) });
+  return actor.start();
+}
+
+Deno.test("all histories together are bounded, also by what those give up that make no step any more", () => {
+  const history = new History(new ManualClock(), 640);
+  const uids = Array.from({ length: 60 }, (_, i) => `u-${i}`);
+  const kept = () =>
+    uids.map((uid) => history.of(uid)).reduce((sum, log) => sum + (log?.steps.length ?? 0), 0);
+  for (let i = 0; i < uids.length; i++) {
+    idleActor(history, i);
+    for (let n = 0; n < 70; n++) history.crashed(`u-${i}`, new Error(`crash ${n}`));
+    assert(kept() <= 640, `${kept()} steps of ${i + 1} resources`);
+  }
+  const { steps, dropped } = history.of("u-0")!;
+  assertEquals([steps.length, steps.length + dropped], [10, 71]);
+});
+
 Deno.test("one that is retired as its actor ends, before XState tells of the last step, is not taken up again", () => {
   const history = new History(new ManualClock());
   for (let i = 0; i < MAX_GONE + 20; i++) {
-    const metadata = {
-      uid: `u-${i}`,
-      namespace: "default",
-      name: `db-${i}`,
-      generation: 1,
-      resourceVersion: "1",
-    };
-    const knowledge = { object: { metadata } };
-    const machine = createMachine({
-      context: { knowledge },
-      initial: "Available",
-      states: { Available: { on: { "object.gone": "Finalized" } }, Finalized: { type: "final" } },
-    });
-    const actor = createActor(machine, { inspect: history.inspect });
-    actor.subscribe({ complete: () => history.retire(metadata.uid) });
-    actor.start();
+    const actor = idleActor(history, i);
     assertEquals(history.configurations(), { Available: 1 });
     actor.send({ type: "object.gone" });
     assertEquals(history.configurations(), {}, "nothing of it is left");
-    const log = history.lastGone("default", metadata.name);
+    const log = history.lastGone("default", `db-${i}`);
     assertEquals(log?.steps.at(-1)?.route.to, "Finalized");
     assert(log?.goneAt !== undefined);
   }

@@ -22,7 +22,7 @@ import { CallTally } from "./call_tally.ts";
 import { messageKept } from "./intern.ts";
 import { SLOT_MS } from "./minute.ts";
 import { type Edge, pathOf, type Route, Routes } from "./route.ts";
-import { eventKind, keepStep, MAX_STEPS, MAX_TOTAL, MIN_STEPS, type Step } from "./steps.ts";
+import { eventKind, keepStep, letGo, MAX_STEPS, MAX_TOTAL, MIN_STEPS, type Step } from "./steps.ts";
 
 /** Resources that are kept after they went. */
 export const MAX_GONE = 100;
@@ -85,10 +85,13 @@ export class History {
   readonly #routes = new Routes();
   readonly #tallies = new Map<string, CallTally>();
   readonly #listeners = new Set<HistoryListener>();
+  readonly #most: number;
   #limit = MAX_STEPS;
 
-  constructor(clock: Clock) {
+  /** `most`: steps for all resources together. */
+  constructor(clock: Clock, most = MAX_TOTAL) {
     this.#clock = clock;
+    this.#most = most;
     this.book = new CallBook(clock);
   }
 
@@ -244,8 +247,12 @@ export class History {
   }
 
   #limited(): void {
-    const fair = Math.floor(MAX_TOTAL / Math.max(1, this.#logs.size));
-    this.#limit = Math.max(MIN_STEPS, Math.min(MAX_STEPS, fair));
+    const fair = Math.floor(this.#most / Math.max(1, this.#logs.size));
+    const limit = Math.max(MIN_STEPS, Math.min(MAX_STEPS, fair));
+    const less = limit < this.#limit;
+    this.#limit = limit;
+    // Also those that make no step for long; as the limit falls by whole steps, a fleet that grows pays that some times.
+    if (less) { for (const log of this.#logs.values()) log.dropped += letGo(log.steps, limit); }
   }
 
   #microstep(

@@ -53,6 +53,11 @@ export function keepStep(steps: Step[], step: Step, limit: number): number {
     return 0;
   }
   steps.push(step);
+  return letGo(steps, limit);
+}
+
+/** Lets the oldest steps beyond `limit` go; how many. */
+export function letGo(steps: Step[], limit: number): number {
   const over = Math.max(0, steps.length - limit);
   if (over > 0) steps.splice(0, over);
   return over;
