@@ -38,10 +38,12 @@ export function decideMissing(k: Knowledge, view: View): Decision {
   // One that we removed ourselves (never available, failed) is not missing: the next incarnation may come.
   const elsewhere = isOfAnotherAccount(k, view, absentAt);
   if (isRemovalAsked(k, id) && !elsewhere) {
-    if (isAccountConfirmed(k, view, absentAt)) return { ...said, state: "Creating", step: "reincarnate" };
+    const removed = no("ExternalMissing", `${gone}, as it had failed and was removed; another is created`);
+    const replacing = { state: "Creating" as const, ready: removed, synced: removed };
+    if (isAccountConfirmed(k, view, absentAt)) return { ...replacing, step: "reincarnate" };
     return hasAccountSpoken(k, view, absentAt)
-      ? { ...said, step: "confirm" }
-      : { ...said, state: "Creating", step: "wait", waitMs: ACCOUNT_WAIT_MS };
+      ? { ...replacing, state: "Drifted", step: "confirm" }
+      : { ...replacing, step: "wait", waitMs: ACCOUNT_WAIT_MS };
   }
   const lookup = k.lookup;
   // What was absent among many says nothing once they are back: that one may be back too (rule 12).

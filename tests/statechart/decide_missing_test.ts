@@ -146,4 +146,14 @@ table("missing", {
     k: known(withId(), { observation: absent(), removals: { "db-1": NOW - 500 } }),
     is: "Creating/reincarnate",
   },
+  "rule 7: nobody is told to restore what we removed ourselves, while its end waits for the account's word": {
+    k: known(withId({ spec: { onMissing: "Report" } }), {
+      observation: absent(),
+      removals: { "db-1": NOW - 500 },
+    }),
+    v: { accountAt: NOW - 101 },
+    is: "Creating/wait",
+    synced: "ExternalMissing",
+    message: /is gone, as it had failed and was removed; another is created$/,
+  },
 });
