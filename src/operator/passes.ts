@@ -39,6 +39,14 @@ export class Passes {
     return pass === undefined ? work() : pass.within(work);
   }
 
+  /** Ends the pass of an actor that crashed, of which XState tells no inspector. */
+  crashed(uid: string): void {
+    const pass = this.#open.get(uid);
+    this.#open.delete(uid);
+    pass?.set({ "externaldatabase.to": "crashed" });
+    pass?.end();
+  }
+
   /** Ends the pass of an actor that rests, or has ended. */
   readonly inspect = (inspection: InspectionEvent): void => {
     if (!this.tracing.on || inspection.type !== "@xstate.snapshot") return;
@@ -56,7 +64,8 @@ export class Passes {
     });
     // What is told of this step in the same tick belongs to it.
     queueMicrotask(() => {
-      if (this.#open.get(uid) === pass) this.#open.delete(uid);
+      if (this.#open.get(uid) !== pass) return; // it crashed in the same tick
+      this.#open.delete(uid);
       pass.end();
     });
   };

@@ -39,7 +39,7 @@ export interface SupervisorOptions
   readonly settled: (uid: string) => void;
   readonly onTransition?: (transition: Transition) => void;
   /** The spans that a transition is told in. @default none */
-  readonly passes?: Pick<Passes, "within"> | undefined;
+  readonly passes?: Pick<Passes, "within" | "crashed"> | undefined;
   /** Told of every resource that the cluster brought news of, of every crash of an actor, and of those that went. */
   readonly onlooker?: Pick<History, "touch" | "crashed" | "retire"> | undefined;
   /** Idle time after which an actor sleeps, in milliseconds. @default 600_000 */
@@ -101,6 +101,7 @@ export class Supervisor {
         options.metrics.crash();
         options.onlooker?.crashed(keeper.object.metadata.uid, error);
         reportCrash(options, keeper.object, error, crashes, this.#stopped.signal);
+        options.passes?.crashed(keeper.object.metadata.uid);
       },
       onCacheHit: () => options.metrics.cache(true),
       onSettling: (keeper, delta) => this.#settles(keeper, delta),

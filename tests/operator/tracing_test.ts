@@ -128,3 +128,20 @@ Deno.test("a call that fails is told by its span with the outcome, and so is its
     assertEquals(first?.facts["externaldatabase.outcome"], "throttled");
     assert(first?.error !== undefined && first.parent?.error !== undefined);
   }));
+
+Deno.test("F4: the pass of an actor that crashes in it ends, also where its resource goes before it is started again", () =>
+  inWorld({ latencyMs: 50 }, async (world) => {
+    const tracing = new Kept();
+    const process = world.start({ tracing });
+    await world.run(500); // the account is known
+    world.cluster.create("default", "orders", {});
+    const creating = () => tracing.spans.some(({ name, ended }) => name === "cloud create" && ended === 0);
+    await world.until("a create is under way", creating, 5_000, 10);
+    world.cluster.setStatus("default", "orders", { conditions: 7 } as never);
+    await world.until("crashed", () => world.lines.some((l) => /actor crashed/.test(l.message)), 5_000, 10);
+    world.cluster.vanish("default", "orders");
+    await world.until("gone", () => process.operator.supervisor.size === 0);
+    const passes = tracing.spans.filter(({ name }) => name === "pass");
+    assert(passes.length > 0);
+    assertEquals(passes.map(({ ended }) => ended), passes.map(() => 1));
+  }));
