@@ -29,6 +29,7 @@ import {
   normalise,
   readiness,
   unknown,
+  UNREAD,
   UNREAD_PERIODS,
 } from "./verdicts.ts";
 import type { View } from "./view.ts";
@@ -230,6 +231,7 @@ function settled(k: Knowledge, view: View, drift: Drift, database: ExternalState
 export function inStep(k: Knowledge, view: View): Decision["synced"] {
   const bad = unreadable(k, view);
   if (bad !== undefined) return bad;
+  if (isUnread(k, view)) return UNREAD; // not in step for all that anybody knows, though no list has failed yet
   const named = otherNamed(k.object);
   if (named !== undefined) {
     const has = quote(k.object.status?.providerId ?? "");

@@ -46,8 +46,8 @@ export function silenceReason(view: View): Reason {
   }
 }
 
-/** `Ready` after so long without a read. */
-const UNREAD = unknown(
+/** Both conditions after so long without a read. */
+export const UNREAD = unknown(
   "ProviderUnavailable",
   "The provider has not answered for three poll periods; the endpoint is kept",
 );

@@ -56,6 +56,19 @@ for (const [words, { fault, reason }] of Object.entries(OUTAGES)) {
     }));
 }
 
+Deno.test("C5: an account that is paused for three periods leaves neither condition True, though no list has failed yet (found by simulation, seed 14829)", () =>
+  inWorld({}, async (world) => {
+    world.start({ pollIntervalMs: 60_000 });
+    await inStep(world, "orders");
+    world.cloud.faults.refuse("list", { ...REFUSALS.throttled, retryAfterSeconds: 290 }, 1);
+    const before = world.cluster.writes.length;
+    const said = () => ["Ready", "Synced"].map((type) => world.condition("orders", type));
+    await world.until("Ready is unknown", () => said()[0] === "Unknown/ProviderUnavailable", 5 * MINUTE);
+    assertEquals(said()[1], "Unknown/ProviderUnavailable");
+    assertEquals(world.cluster.writes.length, before + 1);
+    await world.until("healed", () => said().every((s) => s === "True/Available"), 6 * MINUTE);
+  }));
+
 Deno.test("C5: Ready stays True for three whole periods of the resource's own length, not the operator's", () =>
   inWorld({}, async (world) => {
     world.start({ pollIntervalMs: 60_000 });
