@@ -62,7 +62,7 @@ Deno.test("C5: an account that is paused for three periods leaves neither condit
     await inStep(world, "orders");
     world.cloud.faults.refuse("list", { ...REFUSALS.throttled, retryAfterSeconds: 290 }, 1);
     const before = world.cluster.writes.length;
-    const said = () => ["Ready", "Synced"].map((type) => world.condition("orders", type));
+    const said = () => (["Ready", "Synced"] as const).map((type) => world.condition("orders", type));
     await world.until("Ready is unknown", () => said()[0] === "Unknown/ProviderUnavailable", 5 * MINUTE);
     assertEquals(said()[1], "Unknown/ProviderUnavailable");
     assertEquals(world.cluster.writes.length, before + 1);
