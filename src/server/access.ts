@@ -74,6 +74,11 @@ export class AccessGate {
     this.#o = options;
   }
 
+  /** Requests that wait for a review. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
   /** `handle` for those who are let in. */
   guard(handle: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
     return async (request) => {
