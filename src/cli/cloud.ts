@@ -6,6 +6,7 @@
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import { type Random, seededRandom } from "../core/random.ts";
+import { messageOf } from "../core/text.ts";
 import { aborted } from "../core/wait.ts";
 import { SimulatedCloud } from "../providers/simulated/cloud.ts";
 import { loadFile, saveFile, StateFile } from "../providers/simulated/disk.ts";
@@ -195,8 +196,7 @@ export async function runCloud(options: CloudOptions, environment: CloudEnvironm
   const { tokenFile } = options;
   if (tokenFile !== undefined) readTokens(tokenFile); // a file that cannot be read is told now, not at the first call
   const tokens = tokenFile === undefined ? undefined : () => readTokens(tokenFile);
-  const onError = (error: unknown) =>
-    log.log("error", error instanceof Error ? error.message : String(error), causeOf(error));
+  const onError = (error: unknown) => log.log("error", messageOf(error), causeOf(error));
   if (options.real) {
     const { runRealCloud } = await import("./cloud_real.ts");
     return await runRealCloud({ ...options, tokens }, { ...environment, onError });

@@ -6,6 +6,7 @@
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import type { Random } from "../core/random.ts";
+import { messageOf } from "../core/text.ts";
 import { withDeadline } from "../core/wait.ts";
 import type { DatabaseProvider } from "../providers/port.ts";
 import type { Answering } from "../providers/served/http.ts";
@@ -57,7 +58,7 @@ export async function openDemoCloud(
       if (options.cloud === "local" || environment.signal.aborted) throw error;
       return {
         ...openSimulated(options, environment),
-        instead: error instanceof Error ? error.message : String(error),
+        instead: messageOf(error),
       };
     }
   }

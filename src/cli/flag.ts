@@ -7,6 +7,7 @@
  */
 import type { Command } from "commander";
 import { InvalidArgumentError, Option } from "commander";
+import { messageOf } from "../core/text.ts";
 
 /** One flag of a command. */
 export interface Flag {
@@ -93,7 +94,7 @@ function checked(flag: Flag): (text: string) => unknown {
     try {
       return flag.parse ? flag.parse(text) : text;
     } catch (error) {
-      throw new InvalidArgumentError(sentence(error instanceof Error ? error.message : String(error)));
+      throw new InvalidArgumentError(sentence(messageOf(error)));
     }
   };
 }

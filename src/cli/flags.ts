@@ -6,6 +6,7 @@
  * @module
  */
 import { Command, CommanderError } from "commander";
+import { messageOf } from "../core/text.ts";
 import { maskUrls } from "../server/mask.ts";
 import type { CloudOptions } from "./cloud.ts";
 import type { Flag, FlagValues } from "./flag.ts";
@@ -75,7 +76,7 @@ export async function parseCommandLine(
         try {
           result = toInvocation(readFlags(command, flags));
         } catch (error) {
-          command.error(`error: ${error instanceof Error ? error.message : String(error)}`);
+          command.error(`error: ${messageOf(error)}`);
         }
       });
     addFlags(command, flags);

@@ -9,6 +9,7 @@
 import type { Clock } from "../core/clock.ts";
 import { type Logger, silentLogger } from "../core/log.ts";
 import type { Random } from "../core/random.ts";
+import { messageOf } from "../core/text.ts";
 import { parseYamlObject } from "./body.ts";
 import { Context } from "./context.ts";
 import { startControllers } from "./controllers.ts";
@@ -209,7 +210,7 @@ async function respond(
       return json(error.body, error.parts.code, "application/json", error.parts.headers);
     }
     if (request.signal.aborted) throw error;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     log.log("error", "The embedded API failed to answer", { path: url.pathname, error: why });
     return json(
       failure({ code: 500, reason: "InternalError", message: `Internal error occurred: ${why}` }),

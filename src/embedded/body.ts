@@ -4,6 +4,7 @@
  * @module
  */
 import { parse as parseYaml } from "yaml";
+import { messageOf } from "../core/text.ts";
 import { decodeProtobuf } from "./protobuf.ts";
 import type { Resource } from "./resource.ts";
 import { badRequest, StatusError, unsupportedMediaType } from "./status.ts";
@@ -53,7 +54,7 @@ export function parseYamlObject(text: string): Json {
   try {
     return parseYaml(text) as Json;
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw badRequest(`error decoding YAML: ${why}`);
   }
 }
@@ -63,11 +64,7 @@ function parseJson(text: string, resource: Resource): Body {
   try {
     value = JSON.parse(text) as Json;
   } catch (error) {
-    const why = text.trim() === ""
-      ? "unexpected end of JSON input"
-      : error instanceof Error
-      ? error.message
-      : String(error);
+    const why = text.trim() === "" ? "unexpected end of JSON input" : messageOf(error);
     throw unrecognised(resource, `couldn't get version/kind; json parse error: ${why}`, text);
   }
   return { value, duplicates: duplicateFields(text) };

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { messageOf } from "../core/text.ts";
 import { parseBody, readBody } from "./body.ts";
 import { warningHeader } from "./check.ts";
 import type { Context } from "./context.ts";
@@ -206,7 +207,7 @@ async function deleteBody(request: Request): Promise<Record<string, unknown>> {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return isObject(value) ? value : {};
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw badRequest(`couldn't get version/kind; json parse error: ${why}`);
   }
 }

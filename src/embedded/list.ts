@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { messageOf } from "../core/text.ts";
 import type { Context } from "./context.ts";
 import type { ListOptions } from "./options.ts";
 import type { Resource } from "./resource.ts";
@@ -37,7 +38,7 @@ function decodeToken(text: string): Token {
     if (typeof rv !== "number" || typeof start !== "string") throw new Error("rv or start is missing");
     return { rv, start: start.replace("\u0000", "") };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw badRequest(`invalid continue token: continue key is not valid: ${why}`);
   }
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { messageOf } from "../core/text.ts";
 
 /** The cluster's configuration is missing or cannot be used. Its message is one line that says what to do or where to look. */
 export class ConfigError extends Error {
@@ -34,7 +35,5 @@ export function fileProblem(file: string, error: unknown): string {
   }
   if (error instanceof Deno.errors.PermissionDenied) return `reading "${file}" is not permitted`;
   if (error instanceof Deno.errors.IsADirectory) return `"${file}" is a directory`;
-  return `"${file}" cannot be read: ${
-    (error instanceof Error ? error.message : String(error)).split("\n")[0]
-  }`;
+  return `"${file}" cannot be read: ${messageOf(error).split("\n")[0]}`;
 }

@@ -5,6 +5,7 @@
  */
 import { type Cluster, KubeConfig, type User } from "@kubernetes/client-node";
 import type { Clock } from "../core/clock.ts";
+import { messageOf } from "../core/text.ts";
 import { withDeadline } from "../core/wait.ts";
 import { ConfigError, readText } from "./config_file.ts";
 
@@ -81,10 +82,7 @@ export function pluginCredentials(
           () => source.applyToHTTPSOptions(options as never),
         );
       } catch (cause) {
-        const why = (cause instanceof Error ? cause.message : String(cause)).trim().split("\n")[0]?.slice(
-          0,
-          300,
-        );
+        const why = messageOf(cause).trim().split("\n")[0]?.slice(0, 300);
         throw new ConfigError(`${action}: ${why || "it failed without a message"}`, { cause });
       }
       // What the kubeconfig itself holds as a certificate is read elsewhere; a plugin's certificate is a string.

@@ -13,6 +13,7 @@ import { OPERATOR_NAME } from "../api/constants.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger, LogLevel } from "../core/log.ts";
 import type { Random } from "../core/random.ts";
+import { messageOf } from "../core/text.ts";
 import { sleep } from "../core/wait.ts";
 import { apiConfiguration, normalised, perCall } from "./client.ts";
 import { type EventRecord, type EventRecorder, KubeError } from "./port.ts";
@@ -151,7 +152,7 @@ class Recorder implements FlushableEventRecorder {
       await this.#write(series).catch((error) =>
         log.log(this.#level(error), "An Event was dropped", {
           reason: series?.event.reason,
-          error: error instanceof Error ? error.message : String(error),
+          error: messageOf(error),
         })
       );
       if (this.#dropped > 0) {

@@ -9,6 +9,7 @@
 import { dirname, isAbsolute, join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { parse } from "yaml";
+import { messageOf } from "../core/text.ts";
 import { ConfigError, fileProblem, readText } from "./config_file.ts";
 
 /** What was read. */
@@ -63,7 +64,7 @@ async function readOne(file: string, named: string): Promise<KubeConfig> {
     config.makePathsAbsolute(dirname(file));
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause;
-    const why = (cause instanceof Error ? cause.message : String(cause)).split("\n")[0]?.replace(/:$/, "");
+    const why = messageOf(cause).split("\n")[0]?.replace(/:$/, "");
     throw new ConfigError(`${action}: "${file}" is malformed: ${why}`, { cause });
   }
   return config;

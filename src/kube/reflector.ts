@@ -15,6 +15,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { Random } from "../core/random.ts";
+import { messageOf } from "../core/text.ts";
 import type { Source, Watched } from "./port.ts";
 import { ReflectorLoop } from "./reflector_loop.ts";
 import type { ReflectorTimes } from "./reflector_parts.ts";
@@ -70,7 +71,7 @@ export class Reflector<T extends Watched = ExternalDatabase> {
         tell();
       } catch (error) {
         log.log("error", `The handler of ${what} threw`, {
-          error: error instanceof Error ? error.message : String(error),
+          error: messageOf(error),
         });
       }
     };

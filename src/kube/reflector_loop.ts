@@ -13,6 +13,7 @@ import { isOlderVersion } from "../api/resource_version.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import { backoffMs } from "../core/backoff.ts";
 import { MAX_TIMER_MS } from "../core/clock.ts";
+import { messageOf } from "../core/text.ts";
 import { sleep } from "../core/wait.ts";
 import { KubeError, type Watched, type WatchEvent } from "./port.ts";
 import { type LoopOptions, reasonOf, SilentWatchError } from "./reflector_parts.ts";
@@ -277,7 +278,7 @@ export class ReflectorLoop<T extends Watched = ExternalDatabase> {
     log.log(kind === "expired" ? "info" : "warn", listing ? "Listing failed" : "The watch broke", {
       namespace: namespace ?? "*",
       kind,
-      error: error instanceof Error ? error.message : String(error),
+      error: messageOf(error),
       failures: this.#failures,
       retryInMs: Math.round(wait),
     });

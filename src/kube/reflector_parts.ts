@@ -9,6 +9,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { Random } from "../core/random.ts";
+import { messageOf } from "../core/text.ts";
 import { KubeError, type Source, type Watched } from "./port.ts";
 import type { ReflectorStore } from "./reflector_store.ts";
 
@@ -62,7 +63,7 @@ export class SilentWatchError extends Error {
 
 /** Why there is no contact, for readiness. */
 export function reasonOf(error: unknown, namespace: string | undefined): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (!(error instanceof KubeError)) return message;
   if (error.kind === "notFound") return `the CRD ${CRD_NAME} is not installed`;
   if (error.kind === "forbidden") {

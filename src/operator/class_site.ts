@@ -14,6 +14,7 @@ import { equal } from "../core/equal.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { Random } from "../core/random.ts";
+import { messageOf } from "../core/text.ts";
 import { sleep } from "../core/wait.ts";
 import type { ClassesPort } from "../kube/class_port.ts";
 import { Reflector, type ReflectorOptions } from "../kube/reflector.ts";
@@ -167,7 +168,7 @@ export class ClassSite {
       if (before !== undefined) void this.#closeLater(before);
       this.#stop();
     } catch (error) {
-      this.#refused = error instanceof Error ? error.message : String(error);
+      this.#refused = messageOf(error);
       log.log("warn", "A class cannot be used", { databaseClass: this.name, error: this.#refused });
     }
   }
@@ -181,7 +182,7 @@ export class ClassSite {
     } catch (error) {
       log.log("warn", "Failed to close a provider that was replaced", {
         databaseClass: this.name,
-        error: error instanceof Error ? error.message : String(error),
+        error: messageOf(error),
       });
     }
   }

@@ -14,6 +14,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import { jitter, type Random } from "../core/random.ts";
+import { messageOf } from "../core/text.ts";
 import { sleep } from "../core/wait.ts";
 import type { ClassesPort } from "../kube/class_port.ts";
 import { KubeError } from "../kube/port.ts";
@@ -201,7 +202,7 @@ export class ClassDirectory {
         return true;
       } catch (error) {
         if (signal.aborted) return false;
-        const message = error instanceof Error ? error.message : String(error);
+        const message = messageOf(error);
         const kind = error instanceof KubeError ? error.kind : undefined;
         // A role without the right may be of before there were classes; a right that is only late must not be missed.
         refusedSince = kind === "forbidden" ? refusedSince ?? clock.monotonic() : undefined;
@@ -310,7 +311,7 @@ export class ClassDirectory {
       const gone = error instanceof KubeError && error.kind === "notFound";
       log.log(gone ? "debug" : "warn", "Failed to write the status of a class", {
         databaseClass: name,
-        error: error instanceof Error ? error.message : String(error),
+        error: messageOf(error),
       });
     }
   }

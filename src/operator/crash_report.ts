@@ -7,6 +7,7 @@
 import type { ExternalDatabase } from "../api/schema.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
+import { messageOf } from "../core/text.ts";
 import { patchStatus } from "../kube/patches.ts";
 import { type Cluster, KubeError } from "../kube/port.ts";
 import { withTimes } from "../statechart/status.ts";
@@ -28,7 +29,7 @@ export function reportCrash(
   signal: AbortSignal,
 ): void {
   const { namespace, name, uid } = object.metadata;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   env.log.log("error", "An actor crashed and will be restarted from cluster state", {
     namespace,
     name,
@@ -40,7 +41,7 @@ export function reportCrash(
     env.log.log("warn", "Failed to report a crashed actor", {
       namespace,
       name,
-      error: failed instanceof Error ? failed.message : String(failed),
+      error: messageOf(failed),
     });
   });
 }

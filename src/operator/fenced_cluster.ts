@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { messageOf } from "../core/text.ts";
 import { type Cluster, KubeError } from "../kube/port.ts";
 import type { Secrets } from "../kube/secrets_port.ts";
 
@@ -63,7 +64,7 @@ function checking(fence: () => void): () => void {
     try {
       fence();
     } catch (error) {
-      throw new KubeError("unavailable", error instanceof Error ? error.message : String(error), {
+      throw new KubeError("unavailable", messageOf(error), {
         cause: error,
       });
     }

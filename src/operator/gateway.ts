@@ -6,6 +6,7 @@
  */
 import type { Clock } from "../core/clock.ts";
 import type { Metrics } from "../core/metrics.ts";
+import { messageOf } from "../core/text.ts";
 import { noTracing, type Span, type Tracing } from "../core/tracing.ts";
 import { DeadlineError, withDeadline } from "../core/wait.ts";
 import {
@@ -225,7 +226,7 @@ export class ProviderGateway {
     try {
       this.#o.fence();
     } catch (error) {
-      throw new NotSentError(error instanceof Error ? error.message : String(error), { cause: error });
+      throw new NotSentError(messageOf(error), { cause: error });
     }
   }
 
@@ -233,7 +234,7 @@ export class ProviderGateway {
     try {
       this.#o.mayChange?.();
     } catch (error) {
-      throw new NotSentError(error instanceof Error ? error.message : String(error), { cause: error });
+      throw new NotSentError(messageOf(error), { cause: error });
     }
   }
 

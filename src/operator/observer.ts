@@ -12,6 +12,7 @@ import { backoffMs } from "../core/backoff.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import { jitter, type Random } from "../core/random.ts";
+import { messageOf } from "../core/text.ts";
 import { sleep } from "../core/wait.ts";
 import { eachPage } from "../providers/paging.ts";
 import { type Database, ProviderError } from "../providers/port.ts";
@@ -137,7 +138,7 @@ export class Observer {
       if (signal.aborted) return false;
       const known = error instanceof ProviderError ? error : new ProviderError(
         "retryable",
-        `Failed to list: ${error instanceof Error ? error.message : String(error)}`,
+        `Failed to list: ${messageOf(error)}`,
       );
       log.log("warn", "Failed to list the databases", {
         class: known.errorClass,

@@ -8,6 +8,7 @@
  */
 import { backoffMs } from "../core/backoff.ts";
 import { systemEntropy } from "../core/passwords.ts";
+import { messageOf } from "../core/text.ts";
 import { aborted, sleep } from "../core/wait.ts";
 import type { ReflectorTimes } from "../kube/reflector_parts.ts";
 import { Reflector } from "../kube/reflector.ts";
@@ -326,7 +327,7 @@ export class Operator {
         this.#identityError = undefined;
       } catch (error) {
         if (signal.aborted) return false;
-        this.#identityError = error instanceof Error ? error.message : String(error);
+        this.#identityError = messageOf(error);
         log.log("warn", "Failed to read the cluster's identity", { error: this.#identityError });
         await sleep(clock, backoffMs({ baseMs: 500, capMs: 30_000 }, attempt, random), signal).catch(
           () => {},

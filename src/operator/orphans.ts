@@ -5,6 +5,7 @@
  */
 import { TAG } from "../api/constants.ts";
 import type { Logger } from "../core/log.ts";
+import { messageOf } from "../core/text.ts";
 import { type Cluster, KubeError } from "../kube/port.ts";
 import type { Database } from "../providers/port.ts";
 import type { Round } from "./observer.ts";
@@ -74,7 +75,7 @@ export class OrphanWatch {
           providerId: database.id,
           namespace,
           name,
-          error: error instanceof Error ? error.message : String(error),
+          error: messageOf(error),
         });
         return; // not proven: the next round asks again
       }

@@ -10,6 +10,7 @@ import type { ExternalDatabase } from "../api/schema.ts";
 import { equal } from "../core/equal.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
+import { messageOf } from "../core/text.ts";
 import { sleep } from "../core/wait.ts";
 import { absenceConfirmed, isObserveOnly, isRemovalAsked } from "../statechart/facts.ts";
 import { hasFinalizer } from "../statechart/knowledge.ts";
@@ -83,7 +84,7 @@ export class Supervisor {
         options.log.log("error", "Failed to hand a resource to its actor", {
           namespace: d.object.metadata.namespace,
           name: d.object.metadata.name,
-          error: error instanceof Error ? error.message : String(error),
+          error: messageOf(error),
         }),
     );
     this.#env = {

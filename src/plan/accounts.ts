@@ -8,6 +8,7 @@ import { IS_DEFAULT_CLASS } from "../api/constants.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import type { Clock } from "../core/clock.ts";
 import { noMetrics } from "../core/metrics.ts";
+import { messageOf } from "../core/text.ts";
 import type { ClassesPort } from "../kube/class_port.ts";
 import { KubeError } from "../kube/port.ts";
 import { AbsenceLedger } from "../operator/absences.ts";
@@ -142,7 +143,7 @@ export class Accounts {
     try {
       real = provide();
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
     }
     const provider = new ForecastProvider(real, tell);
     const gateway = new ProviderGateway({

@@ -9,6 +9,7 @@ import type { ClassProvider } from "../api/constants.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import type { Random } from "../core/random.ts";
+import { messageOf } from "../core/text.ts";
 import { parseRdsParameters } from "./aws-rds/parameters.ts";
 import { createHttpProvider } from "./http.ts";
 import { createLazyProvider } from "./lazy.ts";
@@ -117,7 +118,7 @@ export function createClassProvider(request: ClassRequest, options: ClassProvide
         const { openLocalProvider } = await import("./local/provider.ts");
         return await openLocalProvider({ clock, random, folder, log: options.log, timeoutMs }).catch(
           (cause: unknown) => {
-            const why = cause instanceof Error ? cause.message : String(cause);
+            const why = messageOf(cause);
             throw new ProviderError("retryable", `Opening the local provider: ${why}`, { cause });
           },
         );
@@ -153,6 +154,6 @@ function refused<T>(parse: () => T): T {
   try {
     return parse();
   } catch (cause) {
-    throw new ClassError(cause instanceof Error ? cause.message : String(cause), { cause });
+    throw new ClassError(messageOf(cause), { cause });
   }
 }

@@ -9,6 +9,7 @@
  * @module
  */
 import type { Clock } from "../core/clock.ts";
+import { messageOf } from "../core/text.ts";
 import { DeadlineError, withDeadline } from "../core/wait.ts";
 import { MASTER_USERNAME } from "./access.ts";
 import { ACTIONS, type CallVerb, lostClass, mutates, printable, refusalError } from "./classify.ts";
@@ -71,7 +72,7 @@ export function createHttpProvider(options: HttpProviderOptions): DatabaseProvid
       if (signal.aborted) {
         throw new ProviderError("retryable", `${ACTIONS[verb]}: given up before it was sent`);
       }
-      const why = printable(cause instanceof Error ? cause.message : String(cause), 400);
+      const why = printable(messageOf(cause), 400);
       throw new ProviderError("unauthorised", `${ACTIONS[verb]}: no token to send. ${why}`, { cause });
     }
   }

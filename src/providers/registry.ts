@@ -6,6 +6,7 @@
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import type { Random } from "../core/random.ts";
+import { messageOf } from "../core/text.ts";
 import { createHttpProvider } from "./http.ts";
 import { createLazyProvider } from "./lazy.ts";
 import { createNoProvider } from "./none.ts";
@@ -108,7 +109,7 @@ export function createProvider(name: string, options: ProviderOptions): Database
         }
         const { openLocalProvider } = await import("./local/provider.ts");
         return await openLocalProvider({ clock, random, folder, log, timeoutMs }).catch((cause: unknown) => {
-          const why = cause instanceof Error ? cause.message : String(cause);
+          const why = messageOf(cause);
           throw new ProviderError("retryable", `Opening the local provider: ${why}`, { cause });
         });
       });

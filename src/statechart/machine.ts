@@ -13,6 +13,7 @@
 import { assign, type DoneActorEvent, type ErrorActorEvent, fromPromise, setup } from "xstate";
 import { MAX_TIMER_MS } from "../core/clock.ts";
 import type { Random } from "../core/random.ts";
+import { messageOf } from "../core/text.ts";
 import { secretName } from "./binding.ts";
 import { inheriting } from "./class_view.ts";
 import { decide } from "./decide.ts";
@@ -157,9 +158,7 @@ function learnDone(context: DatabaseContext, effect: Effect, facts: Learned): Kn
 }
 
 function learnError(context: DatabaseContext, effect: Effect, error: unknown): Knowledge {
-  const step = error instanceof StepError
-    ? error
-    : new StepError("bug", error instanceof Error ? error.message : String(error), { cause: error });
+  const step = error instanceof StepError ? error : new StepError("bug", messageOf(error), { cause: error });
   const known = learn(context.knowledge, step.learned, now(context));
   const attempt = (known.attempts[effect] ?? 0) + 1;
   // Rule 23: what a person changed while the effect ran is tried at once, whatever the old state of things met.

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { messageOf } from "../../core/text.ts";
 import { parseRule } from "../schema/cel.ts";
 import { compiled } from "../schema/validate.ts";
 import { type FieldError, forbiddenValue, invalidValue, requiredValue } from "../status.ts";
@@ -82,7 +83,7 @@ function patternError(pattern: string): string | undefined {
     compiled(pattern);
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 
@@ -103,7 +104,7 @@ function ruleErrors(rule: ValidationRule, path: string): FieldError[] {
         FieldPath: rule.fieldPath ?? "",
         OptionalOldSelf: rule.optionalOldSelf ?? null,
       };
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       errors.push(invalidValue(`${path}.${key}`, shown, `compilation failed: ERROR: ${why}`));
     }
   }

@@ -7,6 +7,7 @@
  * @module
  */
 import { type ASTNode, Environment, EvaluationError, Optional, type ParseResult } from "@marcbachmann/cel-js";
+import { messageOf } from "../../core/text.ts";
 import { type FieldError, type FieldErrorType, invalidValue } from "../status.ts";
 import {
   isObject,
@@ -193,7 +194,7 @@ function ruleError(type: FieldErrorType, field: string, text: string, value: Jso
 
 /** cel-go's words for the errors that a rule can end in. */
 function celErrorText(error: unknown): string {
-  if (!(error instanceof EvaluationError)) return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof EvaluationError)) return messageOf(error);
   const summary = error.summary;
   switch (error.code) {
     case "invalid_duration":

@@ -7,6 +7,7 @@ import { newerOf } from "../../api/resource_version.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
 import type { Password } from "../../binding/secret.ts";
 import { validateSpec } from "../../api/validate.ts";
+import { messageOf } from "../../core/text.ts";
 import { ProviderError } from "../../providers/port.ts";
 import { NotSentError } from "../gateway.ts";
 import { notAllowed } from "../../statechart/class_view.ts";
@@ -192,7 +193,7 @@ function refused(
   if (error instanceof NotSentError) return stepError(error, { object, create: { outcome: "refused", at } });
   if (!(error instanceof ProviderError)) {
     // Aborted at the very end: whoever comes next decides from what it finds.
-    return new StepError("unknown", error instanceof Error ? error.message : String(error), {
+    return new StepError("unknown", messageOf(error), {
       learned: { object, create: { outcome: "unknown", at, under } },
       cause: error,
     });
@@ -277,7 +278,7 @@ function reportWhenSlow(
         env.log.log("debug", "Failed to report a slow create", {
           namespace: k.object.metadata.namespace,
           name: k.object.metadata.name,
-          error: error instanceof Error ? error.message : String(error),
+          error: messageOf(error),
         });
         // A refused guard has read the resource anew: that is heard too.
         return written = error instanceof StepError ? error.learned.object : undefined;

@@ -5,6 +5,7 @@
  */
 import { fromPromise } from "xstate";
 import type { ExternalDatabase } from "../../api/schema.ts";
+import { messageOf } from "../../core/text.ts";
 import { isRewound } from "../../kube/rewind.ts";
 import type { EffectInput } from "../../statechart/context.ts";
 import type { Learned } from "../../statechart/knowledge.ts";
@@ -98,7 +99,7 @@ async function measured(
         name,
         uid,
         class: error instanceof StepError ? error.errorClass : "bug",
-        error: error instanceof Error ? error.message : String(error),
+        error: messageOf(error),
       });
     }
     if (!(error instanceof StepError)) throw error;

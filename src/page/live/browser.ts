@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { messageOf } from "../../core/text.ts";
 import { formatFilter } from "../fleet/query.ts";
 import type { FleetFilter } from "../fleet/query.ts";
 import { parseRoute } from "../route.ts";
@@ -106,7 +107,7 @@ async function loadChart(): Promise<void> {
     const value = await getJson("/api/chart", new AbortController().signal) as ChartAnswer;
     model.chart.value = { state: "here", value };
   } catch (error) {
-    model.chart.value = { state: "failed", why: error instanceof Error ? error.message : String(error) };
+    model.chart.value = { state: "failed", why: messageOf(error) };
     setTimeout(() => void loadChart(), LIMIT_MS);
   }
 }

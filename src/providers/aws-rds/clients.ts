@@ -7,6 +7,7 @@
 import { RDSClient } from "@aws-sdk/client-rds";
 import { AssumeRoleCommand, AssumeRoleWithWebIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 import type { Clock } from "../../core/clock.ts";
+import { messageOf } from "../../core/text.ts";
 import { printable } from "../classify.ts";
 import { AnswerError } from "../http_answer.ts";
 import { ProviderError } from "../port.ts";
@@ -91,7 +92,7 @@ export class AwsClients {
       base = await this.#source.current(call.signal);
     } catch (cause) {
       if (cause instanceof ProviderError || call.signal.aborted) throw cause;
-      const why = printable(cause instanceof Error ? cause.message : String(cause), 400);
+      const why = printable(messageOf(cause), 400);
       throw new ProviderError("unauthorised", why, { code: "NoCredentials", cause });
     }
     return call.keys = await this.#inRole(base, call.signal);

@@ -10,6 +10,7 @@ import { backoffMs } from "../../core/backoff.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/log.ts";
 import type { Random } from "../../core/random.ts";
+import { messageOf } from "../../core/text.ts";
 import { sleep } from "../../core/wait.ts";
 import type { Database } from "../port.ts";
 import type { LocalFolder } from "./folder.ts";
@@ -140,7 +141,7 @@ export class Instance {
         if (await this.#step()) return true;
       } catch (error) {
         if (signal.aborted) return false;
-        const why = error instanceof Error ? error.message : String(error);
+        const why = messageOf(error);
         log.log("warn", "Working on a local database failed; it is tried again", {
           id: this.#record.id,
           error: why,

@@ -8,6 +8,7 @@
  * @module
  */
 import type { Clock } from "../../core/clock.ts";
+import { messageOf } from "../../core/text.ts";
 import { withDeadline } from "../../core/wait.ts";
 import { ACTIONS, type CallVerb, printable } from "../classify.ts";
 import type { CallOptions, Database, DatabaseProvider } from "../port.ts";
@@ -42,7 +43,7 @@ export function createLocalLook({ clock, folder, timeoutMs = 30_000 }: LocalLook
       });
     } catch (cause) {
       if (cause instanceof ProviderError) throw cause;
-      const why = printable(cause instanceof Error ? cause.message : String(cause), 300);
+      const why = printable(messageOf(cause), 300);
       throw new ProviderError("retryable", `${ACTIONS[verb]}: ${why}`, { cause });
     }
   }

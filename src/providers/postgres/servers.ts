@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Clock } from "../../core/clock.ts";
+import { messageOf } from "../../core/text.ts";
 import { withDeadline } from "../../core/wait.ts";
 import { ACTIONS, printable } from "../classify.ts";
 import { ProviderError } from "../port.ts";
@@ -161,7 +162,7 @@ export class ServerSet {
     try {
       return await this.#reading;
     } catch (cause) {
-      const why = printable(cause instanceof Error ? cause.message : String(cause), 400);
+      const why = printable(messageOf(cause), 400);
       throw new ProviderError("unauthorised", `${ACTIONS[call.verb]}: no server to ask. ${why}`, { cause });
     }
   }

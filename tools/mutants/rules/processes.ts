@@ -124,7 +124,7 @@ export const PROCESSES: readonly RuleMutant[] = [
     "OrphanWatch.#check",
     'if (!(error instanceof KubeError) || error.kind !== "notFound") {' +
       ' log.log("warn", "Failed to check a database without resource", { providerId: database.id, namespace, name,' +
-      " error: error instanceof Error ? error.message : String(error) }); return; }",
+      " error: messageOf(error) }); return; }",
     "",
   ),
   mutant(
