@@ -66,6 +66,20 @@ export interface GatewayOptions {
  */
 const MAX_LOOKUP_PAGES = 50;
 
+/** One call, to be sent when its turn comes. */
+interface Sending<T> {
+  readonly verb: string;
+  readonly lane: Lane;
+  readonly signal: AbortSignal;
+  readonly call: (options: CallOptions) => Promise<T>;
+  /** Of what changes something: throws in the tick that would send it where it is no longer wanted. */
+  readonly wanted?: () => void;
+  /** What is asked for, for whoever is told of the call. */
+  readonly request?: CreateRequest | ModifyRequest;
+  /** Awaited when its turn has come. */
+  readonly prepare?: (() => Promise<void>) | undefined;
+}
+
 /** Calls a provider. Rejects with {@linkcode ProviderError}, the signal's reason, or what `beforeSend` throws. */
 export class ProviderGateway {
   readonly #o: GatewayOptions;
@@ -104,7 +118,8 @@ export class ProviderGateway {
 
   /** What the provider says of itself. */
   async info(signal: AbortSignal): Promise<ProviderInfo> {
-    return (await this.#traced("info", "urgent", signal, false, (o) => this.#provider.info(o))).value;
+    const call = (o: CallOptions) => this.#provider.info(o);
+    return (await this.#traced({ verb: "info", lane: "urgent", signal, call })).value;
   }
 
   /** One database by id; `onSend` is told when its turn came, which a refusal does not tell. */
@@ -114,10 +129,11 @@ export class ProviderGateway {
     signal: AbortSignal,
     onSend: (sentAt: number) => void = () => {},
   ): Promise<Answer<Database>> {
-    return this.#traced("get", lane, signal, false, (o) => {
+    const call = (o: CallOptions) => {
       onSend(this.#o.clock.monotonic());
       return this.#provider.get(id, o);
-    });
+    };
+    return this.#traced({ verb: "get", lane, signal, call });
   }
 
   /** One page of a list. */
@@ -127,7 +143,8 @@ export class ProviderGateway {
     lane: Lane,
     signal: AbortSignal,
   ): Promise<Answer<DatabasePage>> {
-    return this.#traced("list", lane, signal, false, (o) => this.#provider.list({ ...o, tags, pageToken }));
+    const call = (o: CallOptions) => this.#provider.list({ ...o, tags, pageToken });
+    return this.#traced({ verb: "list", lane, signal, call });
   }
 
   /**
@@ -171,7 +188,7 @@ export class ProviderGateway {
     prepare?: () => Promise<void>,
   ): Promise<Answer<Database>> {
     const call = (o: CallOptions) => this.#provider.create(request, o);
-    return this.#traced("create", lane, signal, wanted, call, request, prepare);
+    return this.#traced({ verb: "create", lane, signal, wanted, call, request, prepare });
   }
 
   /** Sends a change. */
@@ -184,7 +201,7 @@ export class ProviderGateway {
   ): Promise<Answer<Database>> {
     const turn = this.#turn(id, wanted);
     const call = (o: CallOptions) => this.#provider.modify(id, request, o);
-    return this.#traced("modify", lane, signal, turn.take, call, request).finally(turn.end);
+    return this.#traced({ verb: "modify", lane, signal, wanted: turn.take, call, request }).finally(turn.end);
   }
 
   /** Sends a delete, which takes a snapshot of that name first where one is given (rule 17). */
@@ -198,7 +215,7 @@ export class ProviderGateway {
     const more = finalSnapshot === undefined ? {} : { finalSnapshot };
     const turn = this.#turn(id, wanted);
     const call = (o: CallOptions) => this.#provider.delete(id, { ...o, ...more });
-    return this.#traced("delete", lane, signal, turn.take, call).finally(turn.end);
+    return this.#traced({ verb: "delete", lane, signal, wanted: turn.take, call }).finally(turn.end);
   }
 
   /**
@@ -238,37 +255,23 @@ export class ProviderGateway {
     }
   }
 
-  #traced<T>(
-    verb: string,
-    lane: Lane,
-    signal: AbortSignal,
-    wanted: false | (() => void),
-    call: (options: CallOptions) => Promise<T>,
-    request?: CreateRequest | ModifyRequest,
-    prepare?: () => Promise<void>,
-  ): Promise<Answer<T>> {
+  #traced<T>(sending: Sending<T>): Promise<Answer<T>> {
     const { tracing = noTracing } = this.#o;
     const facts = () => ({
       "externaldatabase.provider": this.name,
       "externaldatabase.class": this.databaseClass,
-      "externaldatabase.lane": lane,
+      "externaldatabase.lane": sending.lane,
     });
     return tracing.span(
-      `cloud ${verb}`,
+      `cloud ${sending.verb}`,
       { facts, client: true },
-      (span) => this.#call(span, verb, lane, signal, wanted, call, request, prepare),
+      (span) => this.#call(sending, span),
     );
   }
 
   #call<T>(
+    { verb, lane, signal, wanted, call, request, prepare }: Sending<T>,
     span: Span,
-    verb: string,
-    lane: Lane,
-    signal: AbortSignal,
-    wanted: false | (() => void),
-    call: (options: CallOptions) => Promise<T>,
-    request?: CreateRequest | ModifyRequest,
-    prepare?: () => Promise<void>,
   ): Promise<Answer<T>> {
     const { clock, scheduler, metrics, callTimeoutMs, onCall, tracing = noTracing } = this.#o;
     const { databaseClass } = this;
@@ -280,12 +283,12 @@ export class ProviderGateway {
       tracing.bind(async () => {
         if (prepare !== undefined) await prepare();
         const sentAt = clock.monotonic();
-        const beforeSend = wanted === false ? undefined : () => {
+        const beforeSend = wanted === undefined ? undefined : () => {
           wanted();
           this.#fence();
           this.#mayChange();
         };
-        if (wanted !== false) this.#mutations++;
+        if (wanted !== undefined) this.#mutations++;
         let outcome = "ok";
         try {
           this.#fence(); // no external call at all without the lease (H1); a mutation is checked again as it is sent
@@ -296,7 +299,7 @@ export class ProviderGateway {
           onCall?.({ signal, verb, outcome, sentAt, request, answer: value });
           return { value, sentAt, answeredAt: clock.monotonic() };
         } catch (error) {
-          const known = classify(error, wanted !== false);
+          const known = classify(error, wanted !== undefined);
           if (known instanceof ProviderError) {
             outcome = known.errorClass;
             if (known.errorClass === "unauthorised") this.#o.onUnauthorised?.();
@@ -311,7 +314,7 @@ export class ProviderGateway {
           onCall?.({ signal, verb, outcome, sentAt, request, error: known });
           throw known;
         } finally {
-          if (wanted !== false) this.#mutations--;
+          if (wanted !== undefined) this.#mutations--;
           span.set({ "externaldatabase.outcome": outcome, "externaldatabase.queued_ms": sentAt - queuedAt });
           metrics.cloudCall(
             { provider: this.name, databaseClass },
