@@ -308,23 +308,19 @@ export class Supervisor {
   #upsert(object: ExternalDatabase, lost: string | undefined): void {
     const { uid } = object.metadata;
     if (absenceConfirmed(object)) this.#o.settled(uid);
-    const known = this.#keepers.get(uid);
     if (lost !== undefined) this.#released.delete(uid); // a restored cluster has it again
-    if (known === undefined && lost === undefined && this.#former.has(uid)) {
-      return void this.#shownAgain.ask(object, this.#stopped.signal);
-    }
-    if (known !== undefined) {
-      known.upsert(object, lost);
-      this.#o.onlooker?.touch(uid);
-      return;
-    }
-    this.#bring(object, lost);
+    if (lost === undefined && this.#former.has(uid)) void this.#shownAgain.ask(object, this.#stopped.signal);
+    else this.#bring(object, lost);
   }
 
   #bring(object: ExternalDatabase, lost?: string): void {
     const { uid } = object.metadata;
     const known = this.#keepers.get(uid);
-    if (known !== undefined) return known.upsert(object, lost);
+    if (known !== undefined) {
+      known.upsert(object, lost);
+      this.#o.onlooker?.touch(uid);
+      return;
+    }
     const keeper = new Keeper(this.#env, object, this.#former.delete(uid) || lost !== undefined);
     this.#keepers.set(uid, keeper);
     keeper.start();
