@@ -26,6 +26,15 @@ function logsIn(world: World, name = NAME): boolean {
   return password !== undefined && world.cloud.loginWorks(databaseOf(world, "orders").id, password);
 }
 
+/** Refuses every list of Secrets until what it returns is called. */
+function refuseLists(world: World): () => void {
+  let refused = true;
+  world.secrets.fault = ({ verb }) => {
+    if (verb === "list" && refused) throw new KubeError("unavailable", "service unavailable");
+  };
+  return () => refused = false;
+}
+
 /** Changes that set a password, and creates that carried one. */
 function passwords(world: World): string[] {
   return world.cloud.ledger.mutatingCalls().filter((c) => JSON.stringify(c).includes("masterPassword"))
@@ -330,31 +339,25 @@ Deno.test("K2: a Secret that goes while its password is being set is rebuilt, th
 
 Deno.test("K2: a Secret that went before a list could show it is rebuilt once the list has come (found by simulation, seed 3681)", () =>
   inWorld({}, async (world) => {
-    let down = true;
-    world.secrets.fault = ({ verb }) => {
-      if (verb === "list" && down) throw new KubeError("unavailable", "service unavailable");
-    };
+    const answer = refuseLists(world);
     world.start();
     await bound(world);
     world.secrets.store.delete(KEY, undefined, "user");
     await world.run(1_000);
-    down = false;
+    answer();
     await world.until("rebuilt", () => world.secrets.read(NAME) !== undefined && logsIn(world), PERIOD);
     await world.available("orders");
   }));
 
 Deno.test("K2: a Secret that a restored cluster has as it was before a write which no watch had told is completed once the list has come (found by simulation, seed 27986)", () =>
   inWorld({}, async (world) => {
-    let down = true;
-    world.secrets.fault = ({ verb }) => {
-      if (verb === "list" && down) throw new KubeError("unavailable", "service unavailable");
-    };
+    const answer = refuseLists(world);
     world.start();
     await bound(world);
     const last = world.secrets.store.since(0).at(-1);
     world.secrets.store.restore((last?.at ?? 0) - 1, 0);
     assert(world.secrets.read(NAME) !== undefined && !("host" in (world.secrets.read(NAME) ?? {})));
-    down = false;
+    answer();
     await world.until("completed", () => "host" in (world.secrets.read(NAME) ?? {}), PERIOD);
     await world.available("orders");
     assert(logsIn(world));
