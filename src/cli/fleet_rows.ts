@@ -36,8 +36,7 @@ export function toRow(keeper: ShownKeeper, clock: Clock): FleetRow {
   const { metadata, spec, status } = object;
   const ready = verdictOf(keeper, "Ready");
   const synced = verdictOf(keeper, "Synced");
-  const context = snapshot?.context;
-  const attention = wantsAttention(ready, synced, context?.knowledge);
+  const attention = wantsAttention(ready, synced, snapshot?.context.knowledge);
   return {
     namespace: metadata.namespace,
     name: metadata.name,
@@ -45,7 +44,7 @@ export function toRow(keeper: ShownKeeper, clock: Clock): FleetRow {
     engine: text(spec?.engine),
     version: text(spec?.version),
     sizeGb: typeof spec?.sizeGb === "number" ? spec.sizeGb : 0,
-    state: context?.decision.state ?? textIf(status?.state) ?? "Pending",
+    state: stateOf(keeper),
     detail: hibernating ? "asleep" : snapshot && pathOf(snapshot.value),
     className: textIf(spec?.className) ?? textIf(status?.className),
     ...(attention ? { attention } : {}),
@@ -58,6 +57,11 @@ export function toRow(keeper: ShownKeeper, clock: Clock): FleetRow {
     createdAt: metadata.creationTimestamp,
     nextTryAt: nextTryAt(keeper, clock),
   };
+}
+
+/** The top-level state: what the actor is in, or what was written before its first decision. */
+export function stateOf({ object, snapshot }: Pick<ShownKeeper, "object" | "snapshot">): string {
+  return snapshot?.context.decision.state ?? textIf(object.status?.state) ?? "Pending";
 }
 
 const STATUSES = ["True", "False", "Unknown"] as const;

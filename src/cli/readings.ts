@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { Condition } from "../api/schema.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Keeper } from "../operator/keeper.ts";
 import type { Operator } from "../operator/operator.ts";
@@ -12,6 +11,7 @@ import type { ProviderSite } from "../operator/site.ts";
 import type { Phase } from "../operator/tenure.ts";
 import type { AccountReading, ActorReading, Readings } from "../server/readings.ts";
 import { sayingMost, waitsForPerson } from "../statechart/attention.ts";
+import { stateOf, verdictOf } from "./fleet_rows.ts";
 
 /** The operator as it is now. */
 export function readOperator(
@@ -59,18 +59,10 @@ function readAccount(
 }
 
 function* readActors(keepers: Iterable<Keeper>, now: number): Iterable<ActorReading> {
-  for (const { object: { metadata, status }, snapshot, hibernating } of keepers) {
-    const decision = snapshot?.context.decision;
-    const condition = (type: "Ready" | "Synced") => {
-      const known = decision?.[type === "Ready" ? "ready" : "synced"];
-      // Before its first decision says something there is only what was written.
-      if (known && known.message !== "") return known;
-      // What is stored may be anything, and is what its actor crashed on (F4).
-      const written: unknown = status?.conditions;
-      return Array.isArray(written) ? (written as Condition[]).find((c) => c?.type === type) : undefined;
-    };
-    const state = decision?.state ?? status?.state ?? "Pending";
-    const reason = sayingMost(condition("Ready"), condition("Synced"))?.reason ?? "Pending";
+  for (const keeper of keepers) {
+    const { object: { metadata, status }, hibernating } = keeper;
+    const state = stateOf(keeper);
+    const reason = sayingMost(verdictOf(keeper, "Ready"), verdictOf(keeper, "Synced"))?.reason || "Pending";
     const waits = (state === "Pending" || state === "Creating") && status?.losses === undefined &&
       metadata.deletionTimestamp === undefined && reason !== "Paused" && !waitsForPerson(reason);
     const age = waits ? (now - Date.parse(metadata.creationTimestamp ?? "")) / 1_000 : NaN;

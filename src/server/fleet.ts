@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { sayingMost } from "../statechart/attention.ts";
 
 /** One CR as people see it. Times are RFC 3339. */
 export interface FleetRow {
@@ -116,9 +117,9 @@ export function selectFleet(rows: Iterable<FleetRow>, query: FleetQuery): FleetP
   return { items: matching.slice(query.offset, query.offset + query.limit), total: matching.length, query };
 }
 
-/** The reason that says most of a row: that of `Ready`, or of `Synced` where `Ready` is True. */
+/** The reason that says most of a row. */
 export function saysMost({ ready, reason, synced }: FleetRow): string {
-  return ready === "True" && synced !== undefined && synced.status !== "True" ? synced.reason : reason;
+  return sayingMost({ status: ready, reason }, synced).reason;
 }
 
 function holds({ namespace, name, endpoint, providerId, message }: FleetRow, words: string): boolean {

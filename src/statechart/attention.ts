@@ -17,7 +17,11 @@ export function waitsForPerson(reason: string): boolean {
   return Object.hasOwn(REASON_MEANINGS, reason) && REASON_MEANINGS[reason as Reason].turn === "person";
 }
 
-/** The condition that says most: `Ready`, or `Synced` where that is True. */
-export function sayingMost<T extends Said>(ready: T | undefined, synced: T | undefined): T | undefined {
-  return ready?.status === "True" ? synced ?? ready : ready ?? synced;
+/** The condition that says most: `Ready`, or `Synced` where `Ready` is True and `Synced` is not. */
+export function sayingMost<R extends Said | undefined, S extends Said>(
+  ready: R,
+  synced: S | undefined,
+): R | S {
+  if (ready === undefined) return synced ?? ready;
+  return ready.status === "True" && synced !== undefined && synced.status !== "True" ? synced : ready;
 }
