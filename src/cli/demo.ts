@@ -19,7 +19,7 @@ import { openDemoDirectory } from "./demo_directory.ts";
 import { introduction, login, table } from "./demo_text.ts";
 import { fleetRows } from "./fleet_rows.ts";
 import { type HostEnvironment, hostOperator } from "./host.ts";
-import { listening } from "./listening.ts";
+import { hostOf, listening } from "./listening.ts";
 import type { DemoOptions } from "./options.ts";
 import { sampleDatabases } from "./samples.ts";
 import type { Operator } from "../operator/operator.ts";
@@ -77,8 +77,7 @@ export async function runDemo(options: DemoOptions, environment: DemoEnvironment
     const stop = new AbortController();
     const running = AbortSignal.any([signal, stop.signal]);
     const tell = async (address: OperatorServer["address"], operator: Operator) => {
-      const host = address.hostname.includes(":") ? `[${address.hostname}]` : address.hostname;
-      const page = `http://${host}:${address.port}/`;
+      const page = `http://${hostOf(address)}/`;
       const api = new URL(served.url).origin;
       const { kind, instead } = cloud;
       await say(introduction({ api, kubeconfig, page, cloud: cloudServer.url, tokenFile, kind, instead }));

@@ -17,15 +17,18 @@ export interface HttpOptions {
   readonly tls?: PairFiles | undefined;
 }
 
+/** Where the HTTP server listens. */
+export const LISTEN_FLAG: Flag = {
+  name: "listen",
+  value: "host:port",
+  default: "127.0.0.1:8080",
+  parse: listenAddress,
+  description: "where health, metrics and the page are served",
+};
+
 /** The flags. */
 export const HTTP_FLAGS: readonly Flag[] = [
-  {
-    name: "listen",
-    value: "host:port",
-    default: "127.0.0.1:8080",
-    parse: listenAddress,
-    description: "where health, metrics and the page are served",
-  },
+  LISTEN_FLAG,
   {
     name: "http-auth",
     value: "name",

@@ -5,7 +5,7 @@
  */
 import type { LogLevel } from "../core/log.ts";
 import type { Flag, FlagValues } from "./flag.ts";
-import { HTTP_FLAGS, type HttpOptions, toHttpOptions } from "./http_options.ts";
+import { HTTP_FLAGS, type HttpOptions, LISTEN_FLAG, toHttpOptions } from "./http_options.ts";
 import type { ListenAddress } from "./values.ts";
 import {
   clusterIdentity,
@@ -236,13 +236,7 @@ export const START_FLAGS: readonly Flag[] = [
 
 /** Flags of `demo`. */
 export const DEMO_FLAGS: readonly Flag[] = [
-  {
-    name: "listen",
-    value: "host:port",
-    default: "127.0.0.1:8080",
-    parse: listenAddress,
-    description: "where health, metrics and the page are served",
-  },
+  LISTEN_FLAG,
   {
     name: "api-listen",
     value: "host:port",

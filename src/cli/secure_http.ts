@@ -9,6 +9,7 @@ import { createReviews } from "../kube/reviews.ts";
 import type { Transport } from "../kube/transport.ts";
 import { AccessGate } from "../server/access.ts";
 import { followPair, type Pair, readPair } from "../server/certificate.ts";
+import { isLoopback } from "../server/http.ts";
 import type { PrometheusMetrics } from "../server/metrics.ts";
 import type { HttpOptions } from "./http_options.ts";
 
@@ -52,7 +53,7 @@ export async function secureHttp(
   let transport: Transport | undefined;
   let gate: AccessGate | undefined;
   if (httpAuth === "kubernetes") {
-    if (pair === undefined && !/^(localhost|127\.|::1$)/.test(listen.hostname)) {
+    if (pair === undefined && !isLoopback(listen.hostname)) {
       log.log("warn", "Tokens come over plain HTTP: anybody on the way can read them (--tls-cert-file)");
     }
     transport = environment.transport.separate({

@@ -175,7 +175,8 @@ function answer(
   return new Response(body, { status, headers: { ...SAFE_HEADERS, "content-type": type, ...headers } });
 }
 
-function isLoopback(hostname: string): boolean {
+/** Whether a host, of an address or of a URL, is this machine alone. */
+export function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || hostname === "::1" ||
     /^127(\.\d{1,3}){3}$/.test(hostname);
 }
