@@ -213,12 +213,7 @@ const REFUSALS: Readonly<Record<Exclude<Access, "allowed">, readonly [status: nu
 
 function refusal(access: Exclude<Access, "allowed">): Response {
   const [status, text] = REFUSALS[access];
-  const headers = new Headers({
-    "content-type": "text/plain; charset=utf-8",
-    "x-content-type-options": "nosniff",
-    "cache-control": "no-store",
-    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-  });
+  const headers = new Headers({ "content-type": "text/plain; charset=utf-8" });
   if (status === 401) {
     headers.append("www-authenticate", 'Bearer realm="externaldatabase-operator"');
     headers.append(

@@ -81,12 +81,13 @@ export function serveOperator(options: ServeOperatorOptions): OperatorServer {
   const assets = options.pageFolder === undefined ? undefined : new Assets(options.pageFolder);
   const served = { ...options, api, assets };
   const open = (request: Request) => handle(request, served);
+  const guarded = gate === undefined ? open : gate.guard(open);
   const listener = openListener({
     ...options,
-    handle: gate === undefined ? open : gate.guard(open),
+    handle: async (request) => safe(await guarded(request)),
     failed(error) {
       onError?.(error);
-      return answer(500, "text/plain; charset=utf-8", "Internal error\n");
+      return safe(answer(500, "text/plain; charset=utf-8", "Internal error\n"));
     },
   });
   return {
@@ -133,7 +134,7 @@ async function handle(request: Request, options: Served): Promise<Response> {
   const found = url.pathname.startsWith("/api/")
     ? await options.api.answer(request, url)
     : await options.assets?.answer(request, url);
-  if (found !== undefined) return safe(found);
+  if (found !== undefined) return found;
   if (url.pathname === "/") return plain(request, url, options);
   return answer(404, "text/plain; charset=utf-8", "Not found\n");
 }
@@ -172,7 +173,7 @@ function answer(
   body: BodyInit,
   headers: Record<string, string> = {},
 ): Response {
-  return new Response(body, { status, headers: { ...SAFE_HEADERS, "content-type": type, ...headers } });
+  return new Response(body, { status, headers: { "content-type": type, ...headers } });
 }
 
 /** Whether a host, of an address or of a URL, is this machine alone. */

@@ -212,6 +212,44 @@ Deno.test("a failing report is one 500 without detail, and is told", async () =>
   });
 });
 
+Deno.test("every answer says that it is no script, no frame and not to be kept, also what a gate refuses", async () => {
+  const server = serveOperator({
+    listen: { hostname: "127.0.0.1", port: 0 },
+    clock: systemClock,
+    health: () => ({ healthy: true, reasons: [] }),
+    ready: () => {
+      throw new Error("inside detail");
+    },
+    metrics: createMetrics(),
+    view: viewOf(() => []),
+    gate: {
+      guard: (handle) => (request) =>
+        request.url.endsWith("/metrics")
+          ? Promise.resolve(new Response("no\n", { status: 401 }))
+          : handle(request),
+    },
+  });
+  try {
+    for (
+      const [path, status] of [["/healthz", 200], ["/readyz", 500], ["/x", 404], ["/metrics", 401]] as const
+    ) {
+      const answer = await fetch(`http://127.0.0.1:${server.address.port}${path}`);
+      await answer.text();
+      const said = ["x-content-type-options", "referrer-policy", "cache-control", "content-security-policy"]
+        .map((name) => answer.headers.get(name));
+      assertEquals([answer.status, ...said], [
+        status,
+        "nosniff",
+        "no-referrer",
+        "no-store",
+        "default-src 'none'; frame-ancestors 'none'",
+      ], path);
+    }
+  } finally {
+    await server.close();
+  }
+});
+
 Deno.test("an address in use is an error at once", async () => {
   await withServer(async ({ server }) => {
     let message = "";
