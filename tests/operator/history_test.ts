@@ -182,8 +182,12 @@ function idleActor(history: History, i: number) {
     generation: 1,
     resourceVersion: "1",
   };
+  const verdict = { status: "Unknown", reason: "Pending", message: "" };
   const machine = createMachine({
-    context: { knowledge: { object: { metadata } } },
+    context: {
+      knowledge: { object: { metadata }, failures: {} },
+      decision: { state: "Pending", step: "idle", ready: verdict, synced: verdict },
+    },
     initial: "Available",
     states: { Available: { on: { "object.gone": "Finalized" } }, Finalized: { type: "final" } },
   });

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Clock } from "../../core/clock.ts";
-import { MinuteCount, SLOT_MS } from "./minute.ts";
+import { MinuteCount, slotOf } from "./minute.ts";
 
 /** Counts calls; there are a handful of verbs and of error classes. */
 export class CallTally {
@@ -18,7 +18,7 @@ export class CallTally {
 
   /** Counts a call that ended. */
   count(verb: string, outcome: string): void {
-    const slot = this.#slot();
+    const slot = slotOf(this.#clock);
     counter(this.#verbs, verb).count(slot);
     if (outcome !== "ok" && outcome !== "absent") counter(this.#failures, outcome).count(slot);
   }
@@ -34,17 +34,13 @@ export class CallTally {
   }
 
   #sums(counters: ReadonlyMap<string, MinuteCount>): Record<string, number> {
-    const slot = this.#slot();
+    const slot = slotOf(this.#clock);
     const sums: Record<string, number> = {};
     for (const [name, count] of counters) {
       const sum = count.lastMinute(slot);
       if (sum > 0) sums[name] = sum;
     }
     return sums;
-  }
-
-  #slot(): number {
-    return Math.floor(this.#clock.monotonic() / SLOT_MS);
   }
 }
 

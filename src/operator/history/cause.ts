@@ -96,7 +96,7 @@ export function causeOf(
   event: AnyEvent,
   from: string,
   before: Before,
-  after: Partial<Pick<Knowledge, "object" | "failures">>,
+  after: Pick<Knowledge, "object" | "failures">,
 ): Cause {
   if (event.type.startsWith("xstate.")) return internalCause(event, from, before, after);
   const e = event as DatabaseEvent;
@@ -134,14 +134,14 @@ function internalCause(
   event: AnyEvent,
   from: string,
   before: Before,
-  after: Partial<Pick<Knowledge, "object" | "failures">>,
+  after: Pick<Knowledge, "object" | "failures">,
 ): Cause {
   if (event.type === "xstate.init") {
     const { object } = after;
     return {
       kind: "start",
-      resourceVersion: object?.metadata.resourceVersion ?? "",
-      fields: object === undefined ? NONE : objectChanges(before.object, object),
+      resourceVersion: object.metadata.resourceVersion,
+      fields: objectChanges(before.object, object),
       deletion: asksDeletion(before.object, object),
     };
   }
@@ -158,9 +158,9 @@ function internalCause(
 function failedCause(
   effect: Effect,
   error: unknown,
-  { failures }: Partial<Pick<Knowledge, "failures">>,
+  { failures }: Pick<Knowledge, "failures">,
 ): Cause {
-  const failure = failures?.[effect];
+  const failure = failures[effect];
   return {
     kind: "failed",
     effect,
@@ -185,8 +185,8 @@ function endedCause(effect: Effect, learned: Learned, before: Before): Cause {
   return ended(effect, create?.outcome ?? modify?.outcome ?? "");
 }
 
-function asksDeletion(before: ExternalDatabase | undefined, after: ExternalDatabase | undefined): boolean {
-  return after?.metadata.deletionTimestamp !== undefined && before?.metadata.deletionTimestamp === undefined;
+function asksDeletion(before: ExternalDatabase | undefined, after: ExternalDatabase): boolean {
+  return after.metadata.deletionTimestamp !== undefined && before?.metadata.deletionTimestamp === undefined;
 }
 
 function seenCause(by: "list" | Effect, database: ExternalState, before: Before, duplicates: number): Cause {

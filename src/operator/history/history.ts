@@ -15,12 +15,11 @@ import type { ExternalDatabase } from "../../api/schema.ts";
 import type { Clock } from "../../core/clock.ts";
 import { messageOf } from "../../core/text.ts";
 import type { DatabaseContext } from "../../statechart/context.ts";
-import type { ExternalState } from "../../statechart/knowledge.ts";
 import { type Call, CallBook, type CloudCall } from "./calls.ts";
 import { type Before, causeOf } from "./cause.ts";
 import { CallTally } from "./call_tally.ts";
 import { messageKept } from "./intern.ts";
-import { SLOT_MS } from "./minute.ts";
+import { slotOf } from "./minute.ts";
 import { type Edge, pathOf, type Route, Routes } from "./route.ts";
 import { eventKind, keepStep, letGo, MAX_STEPS, MAX_TOTAL, MIN_STEPS, type Step } from "./steps.ts";
 
@@ -64,7 +63,7 @@ interface Draft extends ActorLog {
   count: number;
   /** When `at` was entered, monotonic milliseconds. */
   since: number;
-  before: Before & { object: ExternalDatabase | undefined; database: ExternalState | undefined };
+  before: Before;
   /** Of the effect that runs. */
   running: readonly Call[] | undefined;
   open: Open | undefined;
@@ -114,7 +113,7 @@ export class History {
 
   /** The time in slots, for {@linkcode Edge.lastMinute}. */
   get slot(): number {
-    return Math.floor(this.#clock.monotonic() / SLOT_MS);
+    return slotOf(this.#clock);
   }
 
   /** Actors in each configuration. */
@@ -209,16 +208,18 @@ export class History {
     if (type !== "@xstate.microstep" && type !== "@xstate.snapshot") return;
     if ((inspection.actorRef as AnyActorRef).sessionId !== inspection.rootId) return; // an effect's own
     const snapshot = inspection.snapshot as unknown as Seen;
-    const object = snapshot.context?.knowledge?.object;
-    if (object === undefined) return; // it failed before it knew anything
+    const { value, status, context } = snapshot;
+    if (context?.knowledge === undefined) return; // it failed before it knew anything
+    const { object } = context.knowledge;
     const { uid } = object.metadata;
     if (type === "@xstate.microstep") {
       const log = this.#logs.get(uid) ?? this.#begun(object);
-      return this.#microstep(log, inspection.event, snapshot, inspection._transitions);
+      return this.#microstep(log, inspection.event, value, inspection._transitions);
     }
     // The last snapshot is told after those who observe the actor, who may have retired it by then.
-    const retired = snapshot.status === "active" ? undefined : this.#gone.get(uid);
-    this.#stepped(this.#logs.get(uid) ?? retired ?? this.#begun(object), inspection.event, snapshot);
+    const retired = status === "active" ? undefined : this.#gone.get(uid);
+    const log = this.#logs.get(uid) ?? retired ?? this.#begun(object);
+    this.#stepped(log, inspection.event, value, context as DatabaseContext);
     if (retired !== undefined) retired.before = NOTHING;
   };
 
@@ -258,7 +259,7 @@ export class History {
   #microstep(
     log: Draft,
     event: Open["event"],
-    { value }: Seen,
+    value: unknown,
     transitions: readonly { readonly target?: unknown }[],
   ): void {
     // One that was left open is of an actor that failed in its first step.
@@ -285,18 +286,20 @@ export class History {
   }
 
   /** The steps from one rest, or effect, to the next are over. */
-  #stepped(log: Draft, event: Open["event"], { value, context }: Seen): void {
+  #stepped(
+    log: Draft,
+    event: Open["event"],
+    value: unknown,
+    { knowledge, decision }: DatabaseContext,
+  ): void {
     const open = log.open ?? this.#opened(log, event);
     log.open = undefined;
-    const knowledge = context?.knowledge;
-    const object = knowledge?.object;
-    if (object === undefined) return;
+    const { object, observation } = knowledge;
     const now = this.#clock.monotonic();
     const known = log.before.object;
     const echo = open.event.type === "object.changed" &&
       known?.metadata.resourceVersion === object.metadata.resourceVersion;
-    const cause = causeOf(open.event, open.from, log.before, knowledge ?? {});
-    const observation = knowledge?.observation;
+    const cause = causeOf(open.event, open.from, log.before, knowledge);
     log.before = {
       object,
       database: observation?.kind === "present" ? observation.database : log.before.database,
@@ -306,8 +309,8 @@ export class History {
     const calls = open.left ? open.calls : undefined;
     // An effect that was begun meanwhile has calls of its own.
     if (open.left && log.running === open.calls) log.running = undefined;
-    const ready = context?.decision?.ready.reason ?? "";
-    const synced = context?.decision?.synced.reason ?? "";
+    const ready = decision.ready.reason;
+    const synced = decision.synced.reason;
     const last = log.steps.at(-1);
     // Nothing was decided otherwise: what was known already, or a wait that led to the rest of it.
     const idle = !moved && calls === undefined && last?.ready === ready && last.synced === synced &&
@@ -329,7 +332,7 @@ export class History {
       });
     }
     if (moved) log.since = now;
-    for (const listener of this.#listeners) listener.changed(log.uid);
+    this.touch(log.uid);
   }
 
   #push(log: Draft, step: Step): void {
@@ -337,7 +340,7 @@ export class History {
   }
 }
 
-const NOTHING: Draft["before"] = { object: undefined, database: undefined };
+const NOTHING: Before = { object: undefined, database: undefined };
 
 /** The statechart's first state, in which every actor makes its first decision. */
 const INITIAL = "Pending.deciding";

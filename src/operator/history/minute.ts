@@ -3,11 +3,17 @@
  *
  * @module
  */
+import type { Clock } from "../../core/clock.ts";
 
 /** Length of one slot, in milliseconds. */
-export const SLOT_MS = 5_000;
+const SLOT_MS = 5_000;
 /** Slots that are kept: a minute. */
 const SLOTS = 12;
+
+/** The time in slots, as {@linkcode MinuteCount} takes it. */
+export function slotOf(clock: Clock): number {
+  return Math.floor(clock.monotonic() / SLOT_MS);
+}
 
 /** How often something happened, since the start and in the last minute. */
 export class MinuteCount {
@@ -16,7 +22,7 @@ export class MinuteCount {
   readonly #counts = new Uint32Array(SLOTS);
   readonly #slots = new Int32Array(SLOTS).fill(-1);
 
-  /** Counts it; `slot` is the time in {@linkcode SLOT_MS}. */
+  /** Counts it; `slot` is the time by {@linkcode slotOf}. */
   count(slot: number): void {
     const at = slot % SLOTS;
     if (this.#slots[at] !== slot) {

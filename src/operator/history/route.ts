@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { shared } from "./intern.ts";
 import { MinuteCount } from "./minute.ts";
 
 /** States on one way; what is longer goes round in circles, and is kept by its two ends alone. */
@@ -78,7 +79,7 @@ export class Routes {
   }
 }
 
-const PATHS = new Map<string, Map<string, string>>();
+const inside = shared((top, leaf) => `${top}.${leaf}`);
 
 /** `{ Available: "idle" }` → `Available.idle`; the text is made once for each state. */
 export function pathOf(value: unknown): string {
@@ -86,12 +87,7 @@ export function pathOf(value: unknown): string {
   if (typeof value !== "object" || value === null) return "";
   for (const top in value) {
     const leaf = (value as Readonly<Record<string, unknown>>)[top];
-    if (typeof leaf !== "string") return `${top}.${pathOf(leaf)}`;
-    let leaves = PATHS.get(top);
-    if (leaves === undefined) PATHS.set(top, leaves = new Map());
-    let path = leaves.get(leaf);
-    if (path === undefined) leaves.set(leaf, path = `${top}.${leaf}`);
-    return path;
+    return typeof leaf === "string" ? inside(top, leaf) : `${top}.${pathOf(leaf)}`;
   }
   return "";
 }

@@ -33,7 +33,7 @@ export function entryOf(step: Step): HistoryEntry {
     event: eventName(step),
     cause: causeWords(step.cause),
     from: states[0] ?? "",
-    to: states.at(-1) ?? "",
+    to: step.route.to,
     via: states.slice(1, -1),
     durationMs: step.durationMs,
     generation: step.generation,
