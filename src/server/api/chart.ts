@@ -7,7 +7,7 @@
  */
 import type { AnyStateMachine } from "xstate";
 import type { Chart, ChartState, ChartTransition } from "../../statechart/draw/chart.ts";
-import { toChart } from "../../statechart/draw/chart.ts";
+import { flatten, toChart } from "../../statechart/draw/chart.ts";
 import { labelText } from "../../statechart/draw/label.ts";
 import type { Arrow, Box, Drawing } from "../../statechart/draw/layout.ts";
 import { layOut, MEASURE } from "../../statechart/draw/layout.ts";
@@ -49,27 +49,27 @@ interface Source {
 }
 
 function topState(source: Source, state: ChartState, family: number): ChartTop {
-  const { chart, meanings } = source;
+  const { chart } = source;
   const inside = state.states.length === 0 ? undefined : insideOf(source, state.path);
   return {
     path: state.path,
-    description: meanings.state(state.path) || (state.description ?? ""),
+    description: meaningOf(source, state.path),
     family,
     initial: chart.root.initial === state.path,
     final: state.kind === "final",
-    steps: state.states.map((step) => stepOf(step, meanings)),
+    steps: state.states.map((step) => stepOf(source, step)),
     ...(inside && { inside }),
   };
 }
 
-function stepOf(state: ChartState, meanings: ChartMeanings): ChartStep {
+function stepOf(source: Source, state: ChartState): ChartStep {
   const kind = state.invokes.length > 0 ? "effect" : state.tags.includes("rest") ? "rest" : "choice";
   return {
     path: state.path,
     title: state.key,
     kind,
     mutating: state.tags.includes("mutating"),
-    description: meanings.state(state.path) || (state.description ?? ""),
+    description: meaningOf(source, state.path),
   };
 }
 
@@ -127,7 +127,7 @@ interface Shift {
   readonly y: number;
 }
 
-function nodeOf({ meanings, chart }: Source, parent: string, box: Box, shift: Shift): ChartNode {
+function nodeOf(source: Source, parent: string, box: Box, shift: Shift): ChartNode {
   const { node } = box;
   const isState = node.kind !== "bundle" && node.kind !== "initial" && node.kind !== "any";
   const path = isState ? node.id : "";
@@ -151,7 +151,7 @@ function nodeOf({ meanings, chart }: Source, parent: string, box: Box, shift: Sh
         text: line.text,
         y: round(down),
         height: MEASURE.row,
-        description: meanings.state(row) || describe(chart.root, row),
+        description: meaningOf(source, row),
       });
       down += MEASURE.row;
     } else {
@@ -169,7 +169,7 @@ function nodeOf({ meanings, chart }: Source, parent: string, box: Box, shift: Sh
     height: box.height,
     depth: node.depth,
     family: Math.max(0, node.family),
-    description: path === "" ? "" : meanings.state(path) || describe(chart.root, path),
+    description: path === "" ? "" : meaningOf(source, path),
     rows,
     texts,
   };
@@ -215,12 +215,10 @@ function pathsOf(boxes: readonly Box[], id: string, parent: string): string[] {
   return node.lines.filter((line) => line.role === "row").map((line) => `${parent}.${line.text}`);
 }
 
-function describe(state: ChartState, path: string): string {
-  if (state.path === path) return state.description ?? "";
-  for (const child of state.states) {
-    if (path === child.path || path.startsWith(`${child.path}.`)) return describe(child, path);
-  }
-  return "";
+/** What a state means: in the words of the meanings, or else in the machine's own. */
+function meaningOf({ chart, meanings }: Source, path: string): string {
+  return meanings.state(path) ||
+    (flatten(chart.root).find((state) => state.path === path)?.description ?? "");
 }
 
 function idsBelow(node: SceneNode): string[] {
