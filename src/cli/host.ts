@@ -28,7 +28,7 @@ import { type OperatorServer, serveOperator } from "../server/http.ts";
 import { startLoopMonitor } from "../server/loop.ts";
 import { createMetrics } from "../server/metrics.ts";
 import { readOperator } from "./readings.ts";
-import { chartOnce } from "../server/api/chart_once.ts";
+import { databaseChart } from "../server/api/database_chart.ts";
 import { fleetView } from "./fleet_view.ts";
 import type { HttpOptions } from "./http_options.ts";
 import { hostOf, listening } from "./listening.ts";
@@ -148,7 +148,7 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
         ready: () => readyOf(subject, tenure.phase),
         metrics,
         view: fleetView({ operator, history, clock, phase: () => tenure.phase }),
-        chart: chartOnce(),
+        chart: databaseChart,
         pageFolder: PAGE_FOLDER,
         gate: secure.gate,
         pair: secure.pair,

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { once } from "../core/once.ts";
 import { takesGzip } from "./body.ts";
 
 /** The policy that the built page is served under: its own files and this server's API, and nothing inline. */
@@ -49,22 +50,19 @@ interface Asset {
 
 /** The files of a folder. */
 export class Assets {
-  readonly #folder: string;
-  #files: Promise<ReadonlyMap<string, Asset>> | undefined;
+  readonly #files: () => Promise<ReadonlyMap<string, Asset>>;
 
   /** `folder`: a path; it need not exist. */
   constructor(folder: string) {
-    this.#folder = folder;
+    this.#files = once(() => readFiles(folder));
   }
 
-  /** Whether there is a page. Rejects when the folder is there and cannot be read. */
-  async built(): Promise<boolean> {
-    return (await this.#load()).has("/index.html");
-  }
-
-  /** The answer to a GET or HEAD; `undefined` where there is no such file. */
+  /**
+   * The answer to a GET or HEAD; `undefined` where there is no such file. Rejects when the folder is there and cannot be
+   * read.
+   */
   async answer(request: Request, url: URL): Promise<Response | undefined> {
-    const files = await this.#load();
+    const files = await this.#files();
     const file = files.get(ROUTES.test(url.pathname) ? "/index.html" : url.pathname);
     if (file === undefined) return undefined;
     const headers = new Headers({
@@ -78,13 +76,6 @@ export class Assets {
       return new Response(await file.packed, { headers });
     }
     return new Response(file.bytes, { headers });
-  }
-
-  #load(): Promise<ReadonlyMap<string, Asset>> {
-    return this.#files ??= readFiles(this.#folder).catch((error: unknown) => {
-      this.#files = undefined; // asked again, it may be mended
-      throw error;
-    });
   }
 }
 

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { chartOnce } from "../../src/server/api/chart_once.ts";
+import { once } from "../../src/core/once.ts";
+import { databaseChart } from "../../src/server/api/database_chart.ts";
 import type {
   DatabaseDetail,
   FleetRow,
@@ -31,7 +32,7 @@ export class FakeOperator {
   readonly #clients = new Set<{ database: string | null; send: (text: string) => void }>();
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #abort = new AbortController();
-  readonly #chart = chartOnce();
+  readonly #chart = once(databaseChart);
   #id = 0;
 
   constructor(port = 0) {

@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { topFlows } from "../../src/page/chart/flow.ts";
 import { type Overview, overview } from "../../src/page/chart/geometry.ts";
-import { chartOnce } from "../../src/server/api/chart_once.ts";
+import { databaseChart } from "../../src/server/api/database_chart.ts";
 import { NOW, sampleFleet, sampleSummary } from "./samples.ts";
 
-const chart = await chartOnce()();
+const chart = await databaseChart();
 const WIDTHS = [300, 345, 420, 640, 779, 780, 900, 1_080, 1_400, 1_800];
 
 function each(work: (drawn: Overview, width: number) => void): void {

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Clock } from "../../core/clock.ts";
+import { once } from "../../core/once.ts";
 import { escapeUnsafe } from "../../core/text.ts";
 import { textBody } from "../body.ts";
 import { parseFleetQuery, selectFleet } from "../fleet.ts";
@@ -15,7 +16,7 @@ import type { FleetView } from "./view.ts";
 export interface ApiOptions {
   readonly view: FleetView;
   readonly clock: Clock;
-  /** The statechart, laid out; asked for once. @default none */
+  /** The statechart, laid out; asked for once, and again where it failed. @default none */
   readonly chart?: (() => Promise<ChartAnswer>) | undefined;
   /** Told of what failed where no request waits for an answer. */
   readonly onError?: ((error: unknown) => void) | undefined;
@@ -28,13 +29,12 @@ const RETRY_AFTER_S = 10;
 export class Api {
   readonly #view: FleetView;
   readonly #stream: FleetStream;
-  readonly #drawChart: ApiOptions["chart"];
-  #chart: Promise<string> | undefined;
+  readonly #chart: (() => Promise<string>) | undefined;
 
   constructor({ view, clock, chart, onError }: ApiOptions) {
     this.#view = view;
     this.#stream = new FleetStream({ view, clock, onError });
-    this.#drawChart = chart;
+    this.#chart = chart && once(async () => `${JSON.stringify(await chart())}\n`);
   }
 
   /** Clients of the stream. */
@@ -78,12 +78,7 @@ export class Api {
       case "orphans":
         return json(request, { items: this.#view.orphans() });
       case "chart":
-        if (this.#drawChart === undefined) return undefined;
-        this.#chart ??= this.#drawChart().then((chart) => `${JSON.stringify(chart)}\n`).catch((error) => {
-          this.#chart = undefined; // the next request tries anew
-          throw error;
-        });
-        return text(request, await this.#chart);
+        return this.#chart && text(request, await this.#chart());
       case "stream":
         return this.#events(request, url);
       default:
