@@ -7,7 +7,6 @@ import type { Clock } from "../core/clock.ts";
 import type { History } from "../operator/history/history.ts";
 import { historyOf } from "../operator/history/words.ts";
 import type { Operator } from "../operator/operator.ts";
-import { LANES } from "../operator/scheduler.ts";
 import type { ProviderSite } from "../operator/site.ts";
 import type { Phase } from "../operator/tenure.ts";
 import type { AccountSummary, DatabaseDetail, HistoryAnswer } from "../server/api/types.ts";
@@ -89,7 +88,7 @@ function accountOf(site: ProviderSite, history: History, clock: Clock): AccountS
     class: name,
     provider: gateway.name,
     identity: account.info?.account,
-    queue: Object.fromEntries(LANES.map((lane) => [lane, scheduler.waiting(lane)])),
+    queue: scheduler.queue,
     running: scheduler.running,
     concurrency: scheduler.concurrency,
     ratePerSecond: scheduler.ratePerSecond,

@@ -6,7 +6,6 @@
 import type { Clock } from "../core/clock.ts";
 import type { Keeper } from "../operator/keeper.ts";
 import type { Operator } from "../operator/operator.ts";
-import { LANES } from "../operator/scheduler.ts";
 import type { ProviderSite } from "../operator/site.ts";
 import type { Phase } from "../operator/tenure.ts";
 import type { AccountReading, ActorReading, Readings } from "../server/readings.ts";
@@ -47,7 +46,7 @@ function readAccount(
   return {
     databaseClass: site.name,
     provider: site.gateway.name,
-    queue: Object.fromEntries(LANES.map((lane) => [lane, scheduler.waiting(lane)])),
+    queue: scheduler.queue,
     running: scheduler.running,
     throttled: scheduler.pausedUntil > now,
     throttledMs: scheduler.pausedMs,

@@ -106,9 +106,12 @@ export class Scheduler {
     return this.#waiting;
   }
 
-  /** Calls of a lane that wait. */
-  waiting(lane: Lane): number {
-    return this.#queues[lane].waiting;
+  /** Calls that wait, by lane. */
+  get queue(): Readonly<Record<Lane, number>> {
+    return Object.fromEntries(LANES.map((lane) => [lane, this.#queues[lane].waiting])) as Record<
+      Lane,
+      number
+    >;
   }
 
   /** Calls at once that are allowed. */
