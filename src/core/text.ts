@@ -17,6 +17,11 @@ export function escapeUnsafe(text: string): string {
   return text.replace(UNSAFE, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
+/** `value` as JSON without an unsafe character. */
+export function safeJson(value: unknown): string {
+  return escapeUnsafe(JSON.stringify(value));
+}
+
 /** `text` with every run of unsafe characters replaced by one space. */
 export function withoutUnsafe(text: string): string {
   return text.replace(UNSAFE_RUN, " ");

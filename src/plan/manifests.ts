@@ -9,7 +9,7 @@ import { customResourceDefinition } from "../api/crd.ts";
 import type { ExternalDatabase, ExternalDatabaseSpec } from "../api/schema.ts";
 import type { Clock } from "../core/clock.ts";
 import { equal } from "../core/equal.ts";
-import { escapeUnsafe } from "../core/text.ts";
+import { safeJson } from "../core/text.ts";
 import type { Random } from "../core/random.ts";
 import { createEmbeddedApi } from "../embedded/api.ts";
 
@@ -74,7 +74,7 @@ export function readManifests(text: string, file: string, defaultNamespace: stri
 }
 
 function shown(file: string): string {
-  return escapeUnsafe(JSON.stringify(file));
+  return safeJson(file);
 }
 
 /** What would be in the cluster once a manifest was applied; or why the API server would refuse it. */

@@ -9,7 +9,7 @@
  */
 import type { Clock } from "../core/clock.ts";
 import type { LogFields, Logger, LogLevel } from "../core/log.ts";
-import { escapeUnsafe as escape } from "../core/text.ts";
+import { escapeUnsafe as escape, safeJson } from "../core/text.ts";
 import { maskUrls } from "./mask.ts";
 
 /** Longest value of a line, in characters. */
@@ -110,7 +110,7 @@ function jsonLine(
   const line: Record<string, Value> = { time, level, msg: clean(message) };
   for (const [key, value] of fields) line[key] = value;
   // JSON escapes C0 itself; what is left of the unsafe ones is legal inside a JSON string as \uXXXX.
-  return escape(JSON.stringify(line));
+  return safeJson(line);
 }
 
 function textLine(
@@ -126,5 +126,5 @@ function textLine(
 
 function textValue(value: Value): string {
   const text = String(value);
-  return /^[^\s"=\\]+$/.test(text) && escape(text) === text ? text : escape(JSON.stringify(text));
+  return /^[^\s"=\\]+$/.test(text) && escape(text) === text ? text : safeJson(text);
 }

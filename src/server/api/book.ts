@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { escapeUnsafe } from "../../core/text.ts";
+import { safeJson } from "../../core/text.ts";
 import { type FleetRow, saysMost } from "../fleet.ts";
 import type { FleetSummary } from "./types.ts";
 import type { FleetView } from "./view.ts";
@@ -91,7 +91,7 @@ export class FleetBook {
     }
     for (const uid of this.#dirty) {
       const row = this.#view.row(uid);
-      if (row !== undefined) yield rowJson(row);
+      if (row !== undefined) yield safeJson(row);
     }
   }
 
@@ -120,7 +120,7 @@ export class FleetBook {
 
   /** Notes a row; its JSON where it is another than before. */
   #tell(row: FleetRow): string | undefined {
-    const json = rowJson(row);
+    const json = safeJson(row);
     if (this.#told.get(row.uid)?.json === json) return undefined;
     this.#forget(row.uid);
     const told: Told = {
@@ -149,10 +149,6 @@ export class FleetBook {
     this.#classes.add(className, by);
     if (attention) this.#attention.add(reason, by);
   }
-}
-
-function rowJson(row: FleetRow): string {
-  return escapeUnsafe(JSON.stringify(row));
 }
 
 class Counter {

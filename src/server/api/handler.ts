@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../../core/clock.ts";
 import { once } from "../../core/once.ts";
-import { escapeUnsafe } from "../../core/text.ts";
+import { safeJson } from "../../core/text.ts";
 import { textBody } from "../body.ts";
 import { parseFleetQuery, selectFleet } from "../fleet.ts";
 import { FleetStream, MAX_CLIENTS } from "./stream.ts";
@@ -126,7 +126,7 @@ function segments(path: string): readonly string[] | undefined {
 }
 
 function json(request: Request, value: unknown): Response {
-  return text(request, `${escapeUnsafe(JSON.stringify(value))}\n`);
+  return text(request, `${safeJson(value)}\n`);
 }
 
 function text(request: Request, content: string | readonly string[]): Response {

@@ -9,7 +9,7 @@
  * @module
  */
 import type { Clock, TimerId } from "../../core/clock.ts";
-import { escapeUnsafe } from "../../core/text.ts";
+import { safeJson } from "../../core/text.ts";
 import { FleetBook } from "./book.ts";
 import { type Client, CLIENT_BYTES, Clients } from "./clients.ts";
 import { EventRing } from "./ring.ts";
@@ -82,7 +82,7 @@ export class FleetStream {
     while (this.#clients.size === 0 && run.book.dirty) this.#tellRows(run);
     const at = this.#now();
     const head = JSON.stringify({ cursor: cursorOf(run), at }).slice(0, -1);
-    const pieces = [`${head},"summary":${toJson(run.book.summary(at))},"rows":[`];
+    const pieces = [`${head},"summary":${safeJson(run.book.summary(at))},"rows":[`];
     for (const json of run.book.rows()) pieces.push(pieces.length === 1 ? json : `,${json}`);
     pieces.push("]}\n");
     return pieces;
@@ -104,7 +104,7 @@ export class FleetStream {
       const missed = missedSince(run, since);
       if (missed === undefined) this.#clients.send(client, eventOf(run, "reset", "{}"));
       else for (const bytes of missed) this.#clients.send(client, bytes);
-      this.#clients.send(client, eventOf(run, "summary", toJson(run.book.summary(this.#now()))));
+      this.#clients.send(client, eventOf(run, "summary", safeJson(run.book.summary(this.#now()))));
       if (key !== undefined) this.#clients.send(client, this.#look(run, key));
     });
     this.#schedule();
@@ -206,10 +206,10 @@ export class FleetStream {
 
   #tellSummary(run: Run): void {
     const summary = run.book.summary("");
-    const text = toJson(summary);
+    const text = safeJson(summary);
     if (text === this.#lastSummary) return;
     this.#lastSummary = text;
-    this.#clients.sendAll(eventOf(run, "summary", toJson({ ...summary, at: this.#now() })));
+    this.#clients.sendAll(eventOf(run, "summary", safeJson({ ...summary, at: this.#now() })));
   }
 
   /** Tells of the databases that are looked at, each made once for all who do. */
@@ -236,7 +236,7 @@ export class FleetStream {
     const uid = before !== undefined && this.#view.row(before) !== undefined
       ? before
       : this.#view.find(namespace, name);
-    const told = toJson((uid === undefined ? undefined : this.#view.detail(uid)) ?? null);
+    const told = safeJson((uid === undefined ? undefined : this.#view.detail(uid)) ?? null);
     run.looked.set(key, { uid, told });
     return eventOf(run, "database", told);
   }
@@ -271,10 +271,6 @@ function eventOf(run: Run, name: keyof StreamEvents, data: string): Uint8Array {
 
 function frame(id: string, event: keyof StreamEvents, data: string): string {
   return `id: ${id}\nevent: ${event}\ndata: ${data}\n\n`;
-}
-
-function toJson(value: unknown): string {
-  return escapeUnsafe(JSON.stringify(value));
 }
 
 const ENCODER = new TextEncoder();
