@@ -186,6 +186,7 @@ export function createMetrics(options: MetricsOptions = {}): PrometheusMetrics {
   );
   expiry.remove();
   const capped = labelCap();
+  const classLabel = (databaseClass: string) => capped("database_class", accountLabel(databaseClass));
   const refresh = createReader(make, CONTROLLER, capped);
   addProcessGauges(make, options);
 
@@ -202,7 +203,7 @@ export function createMetrics(options: MetricsOptions = {}): PrometheusMetrics {
     render: () => {
       const readings = read?.();
       for (const { databaseClass } of readings?.accounts ?? []) {
-        const label = capped("database_class", accountLabel(databaseClass));
+        const label = classLabel(databaseClass);
         if (!zeroed.has(label)) readyTime.zero({ database_class: label });
         zeroed.add(label);
       }
@@ -225,7 +226,7 @@ export function createMetrics(options: MetricsOptions = {}): PrometheusMetrics {
     cloudCall(account, verb, outcome, took) {
       const labels = {
         provider: capped("provider", account.provider),
-        database_class: capped("database_class", accountLabel(account.databaseClass)),
+        database_class: classLabel(account.databaseClass),
         verb: capped("verb", verb),
       };
       cloudCalls.inc({ ...labels, outcome: capped("outcome", outcome) });
@@ -233,7 +234,7 @@ export function createMetrics(options: MetricsOptions = {}): PrometheusMetrics {
     },
     queued(databaseClass, lane, waited) {
       queueTime.observe(
-        { database_class: capped("database_class", accountLabel(databaseClass)), lane: capped("lane", lane) },
+        { database_class: classLabel(databaseClass), lane: capped("lane", lane) },
         finite(waited),
       );
     },
@@ -248,7 +249,7 @@ export function createMetrics(options: MetricsOptions = {}): PrometheusMetrics {
       retries.inc({ effect: capped("effect", effect), class: capped("class", errorClass) }),
     released: (cause) => released.inc({ cause }),
     ready(databaseClass, age) {
-      const label = capped("database_class", accountLabel(databaseClass));
+      const label = classLabel(databaseClass);
       zeroed.add(label);
       readyTime.observe({ database_class: label }, finite(age));
     },
