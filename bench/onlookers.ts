@@ -1,13 +1,15 @@
 /**
- * `deno run -A bench/onlookers.ts [resources] [edits a second] [seconds]`: what it costs to keep histories, and to have fifty look on while a thousand transitions a
- * second are made, as ratios of one run. Exits 1 beyond what docs/design.md promises.
+ * `deno run -A bench/onlookers.ts [resources] [edits a second] [seconds]`: what it costs to keep histories, and to have
+ * fifty look on while a thousand transitions a second are made, as ratios of one run. Exits 1 beyond what docs/design.md
+ * promises.
  *
  * The fleet is in memory and its cloud in the same process, so that hardly anything but the actors is compared with:
  * beside a real API server and cloud the ratios are smaller.
  *
  * @module
  */
-import { denoArgs } from "../tests/cli/support.ts";
+import { denoFlags } from "../tests/cli/support.ts";
+import { TextLineStream } from "../tools/mutants/lines.ts";
 
 const [count = 1_000, editsPerSecond = 400, seconds = 10] = Deno.args.map(Number);
 const CLIENTS = 50;
@@ -30,23 +32,17 @@ async function measure(
   clients: readonly number[],
 ): Promise<(Window & { readonly clients: number; readonly mbPerSecond: number })[]> {
   const script = new URL("onlookers_child.ts", import.meta.url).pathname;
-  const args = denoArgs([], ["-A", "--v8-flags=--expose-gc"]).slice(0, -1);
+  const flags = denoFlags(["-A", "--v8-flags=--expose-gc"]);
   const child = new Deno.Command(Deno.execPath(), {
-    args: [...args, script, ...[count, editsPerSecond, seconds, keeps ? 1 : 0].map(String)],
+    args: [...flags, script, ...[count, editsPerSecond, seconds, keeps ? 1 : 0].map(String)],
     stdin: "piped",
     stdout: "piped",
   }).spawn();
-  const lines = child.stdout.pipeThrough(new TextDecoderStream()).values();
-  let rest = "";
+  const lines = child.stdout.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream()).values();
   const line = async (): Promise<Record<string, number>> => {
-    while (!rest.includes("\n")) {
-      const { value, done } = await lines.next();
-      if (done) throw new Error("The operator under test ended");
-      rest += value;
-    }
-    const [first = "", ...more] = rest.split("\n");
-    rest = more.join("\n");
-    return JSON.parse(first);
+    const { value, done } = await lines.next();
+    if (done) throw new Error("The operator under test ended");
+    return JSON.parse(value);
   };
   const input = child.stdin.getWriter();
   const windows = [];

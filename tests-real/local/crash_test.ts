@@ -8,7 +8,7 @@ import { assertEquals } from "@std/assert";
 import { systemClock } from "../../src/core/clock.ts";
 import { systemRandom } from "../../src/core/random.ts";
 import { type LocalProvider, removeLocalFolder } from "../../src/providers/local/provider.ts";
-import { denoArgs } from "../../tests/cli/support.ts";
+import { denoFlags } from "../../tests/cli/support.ts";
 import { CALL, eventually, inState, logsIn, newFolder, providerIn, serversUnder } from "./support.ts";
 
 /** Moments after the start of the work at which the process is killed, in milliseconds. */
@@ -18,9 +18,8 @@ const WORKER = new URL("worker.ts", import.meta.url).pathname;
 
 /** Starts a process that does `what` on the folder, and kills it some time after it has begun. */
 async function killedAt(ms: number, folder: string, what: string): Promise<void> {
-  const flags = denoArgs([], ["-A"]).slice(0, -1); // all but main.ts
   const child = new Deno.Command(Deno.execPath(), {
-    args: [...flags, WORKER, folder, what],
+    args: [...denoFlags(["-A"]), WORKER, folder, what],
     stdin: "null",
     stdout: "piped",
     stderr: "inherit",

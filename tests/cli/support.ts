@@ -17,20 +17,16 @@ export function mapFlags(): string[] {
 }
 
 /**
- * Arguments of `deno` for `main.ts args…` under `permissions`; quiet, for on a new machine Deno tells on stderr what it
+ * Arguments of `deno` before the program, under `permissions`; quiet, for on a new machine Deno tells on stderr what it
  * downloads, and what is read there is to be the program's own.
  */
+export function denoFlags(permissions: readonly string[]): string[] {
+  return ["run", "--quiet", "--no-prompt", "--no-check", ...permissions, ...mapFlags()];
+}
+
+/** Arguments of `deno` for `main.ts args…` under `permissions`. */
 export function denoArgs(args: readonly string[], permissions: readonly string[]): string[] {
-  return [
-    "run",
-    "--quiet",
-    "--no-prompt",
-    "--no-check",
-    ...permissions,
-    ...mapFlags(),
-    `${ROOT}main.ts`,
-    ...args,
-  ];
+  return [...denoFlags(permissions), `${ROOT}main.ts`, ...args];
 }
 
 /** Variables of a child that must see none of this machine's own settings. */
