@@ -9,9 +9,8 @@ import { fleetView } from "../../src/cli/fleet_view.ts";
 import { showStatechart } from "../../src/cli/statechart_of.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { History } from "../../src/operator/history/history.ts";
-import { serveOperator } from "../../src/server/http.ts";
-import { createMetrics } from "../../src/server/metrics.ts";
 import { inStep } from "../support/fleet.ts";
+import { whileServed } from "../support/served.ts";
 import { inWorld } from "../support/world.ts";
 
 Deno.test("statechart --of shows where an actor is, the way it went and its calls; a resource that went, its last", () =>
@@ -19,20 +18,10 @@ Deno.test("statechart --of shows where an actor is, the way it went and its call
     const history = new History(world.clock);
     const { operator } = world.start({ history });
     await inStep(world);
-    const server = serveOperator({
-      listen: { hostname: "127.0.0.1", port: 0 },
-      clock: systemClock,
-      health: () => ({ healthy: true, reasons: [] }),
-      ready: () => ({ ready: true, reasons: [] }),
-      metrics: createMetrics(),
-      view: fleetView({ operator, history, clock: world.clock, phase: () => "working" }),
-    });
-    const show = (name: string) =>
-      showStatechart(
-        { namespace: "default", name, url: `http://127.0.0.1:${server.address.port}` },
-        { clock: systemClock, fetch },
-      );
-    try {
+    const view = fleetView({ operator, history, clock: world.clock, phase: () => "working" });
+    await whileServed({ view }, async (url) => {
+      const show = (name: string) =>
+        showStatechart({ namespace: "default", name, url }, { clock: systemClock, fetch });
       const text = await show("orders");
       assertMatch(text, /^default\/orders {2}Available\.idle\n {2}Ready is True \(Available\) for /);
       assertMatch(text, /\n {2}· Pending\n {2}· Creating\n {2}▶ Available\n[^▶]*\n {4}▶ idle\n/);
@@ -43,9 +32,7 @@ Deno.test("statechart --of shows where an actor is, the way it went and its call
       await world.run(1_000);
       assertMatch(await show("orders"), /^default\/orders is gone from the cluster at .*\n\nHistory: /);
       await assertRejects(() => show("none"), Error, "knows no resource default/none");
-    } finally {
-      await server.close();
-    }
+    });
   }));
 
 Deno.test("statechart --of tells what is wrong: nobody there, somebody else there, and no line but its own", async () => {

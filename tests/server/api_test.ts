@@ -5,11 +5,9 @@
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fleetView } from "../../src/cli/fleet_view.ts";
-import { systemClock } from "../../src/core/clock.ts";
 import { History } from "../../src/operator/history/history.ts";
-import { serveOperator } from "../../src/server/http.ts";
-import { createMetrics } from "../../src/server/metrics.ts";
 import { databaseOf, fleet, PERIOD } from "../support/fleet.ts";
+import { whileServed } from "../support/served.ts";
 import { inWorld, type World } from "../support/world.ts";
 
 interface Served {
@@ -23,20 +21,12 @@ function served(work: (s: Served) => Promise<void>): Promise<void> {
   return inWorld({}, async (world) => {
     const history = new History(world.clock);
     const { operator } = world.start({ history, hibernateAfterMs: 24 * 3_600_000 });
-    const server = serveOperator({
-      listen: { hostname: "127.0.0.1", port: 0 },
-      clock: systemClock, // the server's own timers; what is told is of the world's clock
-      health: () => ({ healthy: true, reasons: [] }),
-      ready: () => ({ ready: true, reasons: [] }),
-      metrics: createMetrics(),
-      view: fleetView({ operator, history, clock: world.clock, phase: () => "working" }),
-    });
-    const url = `http://127.0.0.1:${server.address.port}`;
-    try {
-      await work({ world, url, get: async (path) => await (await fetch(url + path)).json() });
-    } finally {
-      await server.close();
-    }
+    // What is told is of the world's clock; the server's own timers are not.
+    const view = fleetView({ operator, history, clock: world.clock, phase: () => "working" });
+    await whileServed(
+      { view },
+      (url) => work({ world, url, get: async (path) => await (await fetch(url + path)).json() }),
+    );
   });
 }
 

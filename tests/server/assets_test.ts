@@ -4,11 +4,9 @@
  * @module
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { systemClock } from "../../src/core/clock.ts";
 import { ASSETS_CSP } from "../../src/server/assets.ts";
-import { serveOperator } from "../../src/server/http.ts";
-import { createMetrics } from "../../src/server/metrics.ts";
 import { viewOf } from "../support/fleet_view.ts";
+import { whileServed } from "../support/served.ts";
 
 const HASHED = "assets/page.0a1b2c3d4e5f.js";
 
@@ -23,19 +21,9 @@ async function withPage(
     await Deno.mkdir(`${folder}/${path}`.replace(/\/[^/]*$/, ""), { recursive: true });
     await Deno.writeTextFile(`${folder}/${path}`, text);
   }
-  const server = serveOperator({
-    listen: { hostname: "127.0.0.1", port: 0 },
-    clock: systemClock,
-    health: () => ({ healthy: true, reasons: [] }),
-    ready: () => ({ ready: true, reasons: [] }),
-    metrics: createMetrics(),
-    view: viewOf(() => []),
-    pageFolder: folder,
-  });
   try {
-    await work(`http://127.0.0.1:${server.address.port}`, folder);
+    await whileServed({ view: viewOf(() => []), pageFolder: folder }, (url) => work(url, folder));
   } finally {
-    await server.close();
     await Deno.remove(outer, { recursive: true });
   }
 }

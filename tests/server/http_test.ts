@@ -2,11 +2,10 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { systemClock } from "../../src/core/clock.ts";
 import type { FleetRow } from "../../src/server/fleet.ts";
 import type { HealthReport, OperatorServer, ReadyReport } from "../../src/server/http.ts";
-import { serveOperator } from "../../src/server/http.ts";
-import { createMetrics } from "../../src/server/metrics.ts";
 import { viewOf } from "../support/fleet_view.ts";
 import { spell } from "../../src/server/page.ts";
 import { eventually } from "../support/eventually.ts";
+import { serveView, whileServed } from "../support/served.ts";
 
 const NOW = Date.UTC(2026, 10, 29, 12, 0, 0);
 
@@ -46,18 +45,15 @@ async function withServer(work: (world: World) => Promise<void>): Promise<void> 
     health: { healthy: true, reasons: [] } as HealthReport,
     ready: { ready: true, reasons: [] } as ReadyReport,
   };
-  const server = serveOperator({
-    listen: { hostname: "127.0.0.1", port: 0 },
+  const server = serveView({
     clock: { ...systemClock, now: () => NOW },
     health: () => state.health,
     ready: () => state.ready,
-    metrics: createMetrics(),
     view: viewOf(() => state.rows),
     onError: (error) => errors.push(error),
   });
   try {
-    const url = `http://127.0.0.1:${server.address.port}`;
-    await work(Object.assign(state, { url, server, errors }));
+    await work(Object.assign(state, { url: server.url, server, errors }));
   } finally {
     await server.close();
   }
@@ -213,14 +209,10 @@ Deno.test("a failing report is one 500 without detail, and is told", async () =>
 });
 
 Deno.test("every answer says that it is no script, no frame and not to be kept, also what a gate refuses", async () => {
-  const server = serveOperator({
-    listen: { hostname: "127.0.0.1", port: 0 },
-    clock: systemClock,
-    health: () => ({ healthy: true, reasons: [] }),
+  await whileServed({
     ready: () => {
       throw new Error("inside detail");
     },
-    metrics: createMetrics(),
     view: viewOf(() => []),
     gate: {
       guard: (handle) => (request) =>
@@ -228,12 +220,11 @@ Deno.test("every answer says that it is no script, no frame and not to be kept, 
           ? Promise.resolve(new Response("no\n", { status: 401 }))
           : handle(request),
     },
-  });
-  try {
+  }, async (url) => {
     for (
       const [path, status] of [["/healthz", 200], ["/readyz", 500], ["/x", 404], ["/metrics", 401]] as const
     ) {
-      const answer = await fetch(`http://127.0.0.1:${server.address.port}${path}`);
+      const answer = await fetch(url + path);
       await answer.text();
       const said = ["x-content-type-options", "referrer-policy", "cache-control", "content-security-policy"]
         .map((name) => answer.headers.get(name));
@@ -245,23 +236,15 @@ Deno.test("every answer says that it is no script, no frame and not to be kept, 
         "default-src 'none'; frame-ancestors 'none'",
       ], path);
     }
-  } finally {
-    await server.close();
-  }
+  });
 });
 
 Deno.test("an address in use is an error at once", async () => {
   await withServer(async ({ server }) => {
     let message = "";
     try {
-      await serveOperator({
-        listen: { hostname: "127.0.0.1", port: server.address.port },
-        clock: systemClock,
-        health: () => ({ healthy: true, reasons: [] }),
-        ready: () => ({ ready: true, reasons: [] }),
-        metrics: createMetrics(),
-        view: viewOf(() => []),
-      }).close();
+      const listen = { hostname: "127.0.0.1", port: server.address.port };
+      await serveView({ listen, view: viewOf(() => []) }).close();
     } catch (error) {
       message = error instanceof Error ? error.name : String(error);
     }

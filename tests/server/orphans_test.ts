@@ -1,29 +1,11 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { orphanRows } from "../../src/cli/fleet_rows.ts";
-import { systemClock } from "../../src/core/clock.ts";
 import type { OrphanRow } from "../../src/server/fleet.ts";
-import { serveOperator } from "../../src/server/http.ts";
 import { viewOf } from "../support/fleet_view.ts";
-import { createMetrics } from "../../src/server/metrics.ts";
+import { whileServed } from "../support/served.ts";
 
-async function withOrphans(
-  orphans: readonly OrphanRow[],
-  work: (url: string) => Promise<void>,
-): Promise<void> {
-  const server = serveOperator({
-    listen: { hostname: "127.0.0.1", port: 0 },
-    clock: systemClock,
-    health: () => ({ healthy: true, reasons: [] }),
-    ready: () => ({ ready: true, reasons: [] }),
-    metrics: createMetrics(),
-    view: viewOf(() => [], () => orphans),
-    onError: () => {},
-  });
-  try {
-    await work(`http://127.0.0.1:${server.address.port}`);
-  } finally {
-    await server.close();
-  }
+function withOrphans(orphans: readonly OrphanRow[], work: (url: string) => Promise<void>): Promise<void> {
+  return whileServed({ view: viewOf(() => [], () => orphans) }, work);
 }
 
 const HOSTILE = '<script>alert("1")</script>';

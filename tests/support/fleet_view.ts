@@ -3,7 +3,7 @@ import type { FleetView, FleetWhole } from "../../src/server/api/view.ts";
 import type { FleetRow, OrphanRow } from "../../src/server/fleet.ts";
 
 /** The whole of a fleet of which nothing but the rows is known. */
-export const NOTHING_MORE: FleetWhole = {
+const NOTHING_MORE: FleetWhole = {
   phase: "leading",
   orphans: 0,
   accounts: [],

@@ -1,0 +1,36 @@
+/**
+ * The operator's HTTP server on loopback, over whatever view a test has of a fleet.
+ *
+ * @module
+ */
+import { systemClock } from "../../src/core/clock.ts";
+import { type OperatorServer, serveOperator, type ServeOperatorOptions } from "../../src/server/http.ts";
+import { createMetrics } from "../../src/server/metrics.ts";
+
+/** Serves on a free port, healthy and ready where the options say nothing else; its timers are the system's. */
+export function serveView(
+  options: Pick<ServeOperatorOptions, "view"> & Partial<ServeOperatorOptions>,
+): OperatorServer & { readonly url: string } {
+  const server = serveOperator({
+    listen: { hostname: "127.0.0.1", port: 0 },
+    clock: systemClock,
+    health: () => ({ healthy: true, reasons: [] }),
+    ready: () => ({ ready: true, reasons: [] }),
+    metrics: createMetrics(),
+    ...options,
+  });
+  return Object.assign(server, { url: `http://127.0.0.1:${server.address.port}` });
+}
+
+/** Serves while `work` runs. */
+export async function whileServed(
+  options: Parameters<typeof serveView>[0],
+  work: (url: string) => Promise<void>,
+): Promise<void> {
+  const server = serveView(options);
+  try {
+    await work(server.url);
+  } finally {
+    await server.close();
+  }
+}
