@@ -9,9 +9,8 @@ import { showStatechart } from "../../src/cli/statechart_of.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { History } from "../../src/operator/history/history.ts";
 import type { DatabaseDetail, HistoryEntry } from "../../src/server/api/types.ts";
-import { serveOperator } from "../../src/server/http.ts";
-import { createMetrics } from "../../src/server/metrics.ts";
 import { eventually } from "../../tests/support/eventually.ts";
+import { serveView } from "../../tests/support/served.ts";
 import { installCrd } from "../support/crd.ts";
 import { freshNamespace, sharedKube } from "../support/kube.ts";
 import { apply, conditionOf, manifest, read, startRig } from "../support/operator.ts";
@@ -24,15 +23,10 @@ Deno.test("a drift goes Available → Drifted → Available in stream, history, 
   const ns = await freshNamespace(kube, "history");
   const history = new History(systemClock);
   const rig = await startRig(kube, { namespaces: [ns], history, pollIntervalMs: 600_000 });
-  const server = serveOperator({
-    listen: { hostname: "127.0.0.1", port: 0 },
-    clock: systemClock,
-    health: () => ({ healthy: true, reasons: [] }),
-    ready: () => ({ ready: true, reasons: [] }),
-    metrics: createMetrics(),
+  const server = serveView({
     view: fleetView({ operator: rig.operator, history, clock: systemClock, phase: () => "working" }),
   });
-  const url = `http://127.0.0.1:${server.address.port}`;
+  const { url } = server;
   const detail = async (): Promise<DatabaseDetail> =>
     await (await fetch(`${url}/api/databases/${ns}/orders`)).json();
   const kubectl = async (...args: string[]) => {

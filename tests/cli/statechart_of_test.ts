@@ -69,8 +69,8 @@ Deno.test("statechart takes a resource by namespace and name", async () => {
     "statechart",
     '{"options":{"format":"mermaid","of":{"namespace":"shop","name":"orders","url":"http://h:1"}}}',
   ]);
-  for (const  of of["orders", "a/b/c", "/b", "a/", "A/b"]) {
-    assertEquals((await parse(`statechart --of ${of}`)).command, "usage", of);
+  for (const wrong of ["orders", "a/b/c", "/b", "a/", "A/b"]) {
+    assertEquals((await parse(`statechart --of ${wrong}`)).command, "usage", wrong);
   }
   const told = await parse("statechart --of a/b --url https://h --token-file t --ca-file c");
   assertEquals(told.command === "statechart" && told.options.of, {

@@ -18,9 +18,9 @@ import { Transport } from "../../src/kube/transport.ts";
 import { createOperator, type Operator } from "../../src/operator/operator.ts";
 import { SimulatedCloud } from "../../src/providers/simulated/cloud.ts";
 import { createSimulatedProvider } from "../../src/providers/simulated/provider.ts";
-import { serveOperator } from "../../src/server/http.ts";
 import { createLogger } from "../../src/server/logger.ts";
 import { viewOf } from "../support/fleet_view.ts";
+import { serveView } from "../support/served.ts";
 import { loopbackConfig } from "../kube/support.ts";
 
 /** Everything that runs. */
@@ -142,15 +142,7 @@ export function startFuzzRig(api: FuzzApi, engines: Engines): FuzzRig {
     pollIntervalMs: 10_000,
     namespaces: [api.namespace],
   });
-  const server = serveOperator({
-    listen: { hostname: "127.0.0.1", port: 0 },
-    clock,
-    health: () => ({ healthy: true, reasons: [] }),
-    ready: () => ({ ready: true, reasons: [] }),
-    metrics: { render: () => Promise.resolve(""), contentType: "text/plain" },
-    view: viewOf(() => fleetRows(operator, clock)),
-  });
-  const url = `http://127.0.0.1:${server.address.port}`;
+  const server = serveView({ clock, view: viewOf(() => fleetRows(operator, clock)) });
   const abort = new AbortController();
   const running = operator.run(abort.signal);
   return {
@@ -162,7 +154,7 @@ export function startFuzzRig(api: FuzzApi, engines: Engines): FuzzRig {
     resources: async () => (await ask("GET", path)).body.items,
     shown: async () => {
       await recorder.flush(2_000);
-      const get = async (path: string) => await (await fetch(`${url}${path}`)).text();
+      const get = async (path: string) => await (await fetch(server.url + path)).text();
       const events = await ask("GET", `/apis/events.k8s.io/v1/namespaces/${api.namespace}/events`);
       return {
         page: await get("/?limit=1000"),

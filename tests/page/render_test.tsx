@@ -3,11 +3,11 @@ import { renderToString } from "preact-render-to-string";
 import { App } from "../../src/page/app.tsx";
 import * as model from "../../src/page/live/model.ts";
 import { parseRoute } from "../../src/page/route.ts";
-import { chartOnce } from "../../src/server/api/chart_once.ts";
+import { databaseChart } from "../../src/server/api/database_chart.ts";
 import type { DatabaseDetail } from "../../src/server/api/types.ts";
 import { NOW, sampleDetail, sampleFleet, sampleOrphans, sampleRow, sampleSummary } from "./samples.ts";
 
-const chart = await chartOnce()();
+const chart = await databaseChart();
 
 function show(path: string, detail?: DatabaseDetail | null): string {
   model.route.value = parseRoute(path);

@@ -7,7 +7,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { fleetView } from "../../src/cli/fleet_view.ts";
 import { History } from "../../src/operator/history/history.ts";
 import { databaseOf, fleet, PERIOD } from "../support/fleet.ts";
-import { whileServed } from "../support/served.ts";
+import { rawGet, whileServed } from "../support/served.ts";
 import { inWorld, type World } from "../support/world.ts";
 
 interface Served {
@@ -140,13 +140,8 @@ Deno.test("a large answer is packed where the client takes that, and not else", 
     assertEquals(packed.headers.get("vary"), "accept-encoding");
     assertEquals((await packed.json()).rows.length, 40);
     const size = async (encoding: string) => {
-      const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(url).port) });
-      await connection.write(
-        new TextEncoder().encode(
-          `GET /api/fleet HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept-Encoding: ${encoding}\r\nConnection: close\r\n\r\n`,
-        ),
-      );
-      return (await new Response(connection.readable).arrayBuffer()).byteLength;
+      const answer = await rawGet(url, "/api/fleet", { "Accept-Encoding": encoding });
+      return (await answer.arrayBuffer()).byteLength;
     };
     const [gzip, none] = [await size("gzip"), await size("gzip;q=0")];
     assert(gzip * 4 < none, `${gzip} of ${none} bytes`);

@@ -6,7 +6,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { ASSETS_CSP } from "../../src/server/assets.ts";
 import { viewOf } from "../support/fleet_view.ts";
-import { whileServed } from "../support/served.ts";
+import { rawGet, whileServed } from "../support/served.ts";
 
 const HASHED = "assets/page.0a1b2c3d4e5f.js";
 
@@ -77,12 +77,7 @@ Deno.test("nothing outside the folder is served, however its path is written", (
         "/databases/a/b/c",
       ]
     ) {
-      const { hostname, port } = new URL(url);
-      const connection = await Deno.connect({ hostname, port: Number(port) });
-      await connection.write(
-        new TextEncoder().encode(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`),
-      );
-      const answer = await new Response(connection.readable).text();
+      const answer = await (await rawGet(url, path)).text();
       assert(!answer.includes("outside"), path);
       assert(/^HTTP\/1\.1 40[04] /.test(answer), `${path}: ${answer.slice(0, 40)}`);
     }

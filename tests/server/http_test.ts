@@ -5,7 +5,7 @@ import type { HealthReport, OperatorServer, ReadyReport } from "../../src/server
 import { viewOf } from "../support/fleet_view.ts";
 import { spell } from "../../src/server/page.ts";
 import { eventually } from "../support/eventually.ts";
-import { serveView, whileServed } from "../support/served.ts";
+import { rawGet, serveView, whileServed } from "../support/served.ts";
 
 const NOW = Date.UTC(2026, 10, 29, 12, 0, 0);
 
@@ -180,20 +180,13 @@ Deno.test("only GET and HEAD are served, and only what exists", async () => {
 });
 
 Deno.test("on a loopback address a foreign host name is refused", async () => {
-  await withServer(async ({ server }) => {
-    const answer = await rawGet(server.address.port, "evil.example");
-    assertMatch(answer, /^HTTP\/1\.1 421 /);
-    assertMatch(await rawGet(server.address.port, "localhost"), /^HTTP\/1\.1 200 /);
+  await withServer(async ({ url, server: { address: { port } } }) => {
+    const asked = async (host: string) =>
+      await (await rawGet(url, "/healthz", { Host: `${host}:${port}` })).text();
+    assertMatch(await asked("evil.example"), /^HTTP\/1\.1 421 /);
+    assertMatch(await asked("localhost"), /^HTTP\/1\.1 200 /);
   });
 });
-
-/** A request with a Host header of one's own, which fetch does not allow. */
-async function rawGet(port: number, host: string): Promise<string> {
-  const connection = await Deno.connect({ hostname: "127.0.0.1", port });
-  const head = `GET /healthz HTTP/1.1\r\nHost: ${host}:${port}\r\nConnection: close\r\n\r\n`;
-  await connection.write(new TextEncoder().encode(head));
-  return await new Response(connection.readable).text();
-}
 
 Deno.test("a failing report is one 500 without detail, and is told", async () => {
   await withServer(async (world) => {

@@ -34,3 +34,17 @@ export async function whileServed(
     await server.close();
   }
 }
+
+/** What a GET brings as it comes over the wire, its head included; with a path or a header that fetch would not send. */
+export async function rawGet(
+  url: string,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  const { hostname, port } = new URL(url);
+  const connection = await Deno.connect({ hostname, port: Number(port) });
+  const lines = Object.entries({ Host: hostname, ...headers, Connection: "close" })
+    .map(([name, value]) => `${name}: ${value}\r\n`);
+  await connection.write(new TextEncoder().encode(`GET ${path} HTTP/1.1\r\n${lines.join("")}\r\n`));
+  return new Response(connection.readable);
+}
