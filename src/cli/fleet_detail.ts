@@ -8,9 +8,9 @@ import type { Clock } from "../core/clock.ts";
 import { maskUrls } from "../server/mask.ts";
 import type { ConditionView, DatabaseDetail, FieldComparison, HistoryAnswer } from "../server/api/types.ts";
 import { pathOf } from "../operator/history/route.ts";
-import { driftOf } from "../statechart/drift.ts";
+import { type Compared, driftOf } from "../statechart/drift.ts";
 import { policiesOf, presentDatabase, specOf, specProblem } from "../statechart/facts.ts";
-import type { ExternalState, Knowledge } from "../statechart/knowledge.ts";
+import type { Knowledge } from "../statechart/knowledge.ts";
 import { oneLine } from "../statechart/verdicts.ts";
 import { nextTryAt, type ShownKeeper, toRow, verdictOf, wallTime, writtenCondition } from "./fleet_rows.ts";
 
@@ -111,9 +111,7 @@ function fieldsOf({ object }: ShownKeeper, k: Knowledge | undefined): FieldCompa
 }
 
 const COMPARED = ["engine", "version", "sizeGb", "deletionProtection"] as const;
-type Observed = {
-  readonly [K in typeof COMPARED[number] | "pending"]?: ExternalState[K] | undefined;
-};
+type Observed = { readonly [K in keyof Compared]?: Compared[K] | undefined };
 
 /** The fields in which a database is not as asked for: a larger disk and a newer minor version are as asked for (R2, R3). */
 function differences(
@@ -124,10 +122,10 @@ function differences(
     typeof engine !== "string" || typeof version !== "string" || typeof sizeGb !== "number" ||
     specProblem(object) !== undefined
   ) return new Set();
-  const drift = driftOf(object.spec, { ...BLANK, engine, version, sizeGb, deletionProtection, pending });
+  const drift = driftOf(object.spec, { engine, version, sizeGb, deletionProtection, pending });
   const fields = new Set<string>(Object.keys(drift.change));
   if (drift.engine) fields.add("engine");
-  if (drift.irreparable.some((text) => text.startsWith("version "))) fields.add("version");
+  if (drift.newerMajor) fields.add("version");
   if (drift.pending) {
     // Accepted and not shown yet: it is not there yet.
     if (sizeGb < object.spec.sizeGb) fields.add("sizeGb");
@@ -135,14 +133,3 @@ function differences(
   }
   return fields;
 }
-
-const BLANK: ExternalState = {
-  id: "",
-  engine: "",
-  version: "",
-  sizeGb: 0,
-  state: "Available",
-  providerState: "",
-  tags: {},
-  createdAt: "",
-};

@@ -25,10 +25,18 @@ export interface Drift {
   readonly irreparable: readonly string[];
   /** The engine differs (R5). */
   readonly engine: boolean;
+  /** The version is of a newer major than is asked for (R3). */
+  readonly newerMajor: boolean;
 }
 
+/** The part of an observation that is compared. */
+export type Compared = Pick<
+  ExternalState,
+  "engine" | "version" | "sizeGb" | "deletionProtection" | "pending"
+>;
+
 /** Compares a spec with an observation. A larger disk and a newer minor version are no drift (R2, R3, R6). */
-export function driftOf(spec: ExternalDatabaseSpec, database: ExternalState): Drift {
+export function driftOf(spec: ExternalDatabaseSpec, database: Compared): Drift {
   const change: { -readonly [K in keyof Change]: Change[K] } = {};
   const irreparable: string[] = [];
   let pending = false;
@@ -55,7 +63,7 @@ export function driftOf(spec: ExternalDatabaseSpec, database: ExternalState): Dr
   const { deletionProtection: wanted } = spec;
   const { deletionProtection: has } = database;
   if (wanted !== undefined && has !== undefined && wanted !== has) change.deletionProtection = wanted;
-  return { change, pending, irreparable, engine };
+  return { change, pending, irreparable, engine, newerMajor: match === "newerMajor" };
 }
 
 /** Whether a change sends nothing. */

@@ -64,4 +64,26 @@ Deno.test("F4: a resource of any stored status is shown, in its row, on the plai
   }
 });
 
+Deno.test("R3, R5: a newer major and another engine differ, a newer minor and a larger disk do not", () => {
+  const history = { namespace: "default", name: "orders", uid: "u-1", dropped: 0, entries: [] };
+  const verdicts = (observed: Record<string, unknown>) => {
+    const keeper = {
+      object: {
+        metadata: { namespace: "default", name: "orders", uid: "u-1", generation: 1 },
+        spec: { engine: "postgres", version: "14", sizeGb: 20 },
+        status: { observed: { engine: "postgres", version: "14.2", sizeGb: 20, ...observed } },
+      },
+      snapshot: undefined,
+      hibernating: true,
+    } as unknown as ShownKeeper;
+    return detailOf(keeper, history, new ManualClock()).fields.filter(({ verdict }) => verdict !== "same")
+      .map(({ field, verdict }) => `${field} ${verdict}`);
+  };
+  assertEquals(verdicts({ version: "16.1" }), ["version differs"]);
+  assertEquals(verdicts({ version: "13.9" }), ["version differs"]);
+  assertEquals(verdicts({ engine: "mysql" }), ["engine differs"]);
+  assertEquals(verdicts({ version: "14.9", sizeGb: 50 }), []);
+  assertEquals(verdicts({ sizeGb: 10 }), ["sizeGb differs"]);
+});
+
 const TEXTS = ["string", "string"];
