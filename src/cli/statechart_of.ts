@@ -6,12 +6,12 @@
  * @module
  */
 import type { Clock } from "../core/clock.ts";
+import { spell } from "../core/spell.ts";
 import { escapeUnsafe } from "../core/text.ts";
 import { withDeadline } from "../core/wait.ts";
 import { readTokenFile } from "../providers/token.ts";
 import { innermostReason } from "../providers/transport.ts";
 import type { CallRecord, DatabaseDetail, HistoryAnswer, HistoryEntry } from "../server/api/types.ts";
-import { spell } from "../server/page.ts";
 import { type ChartState, toChart } from "../statechart/draw/chart.ts";
 import { databaseMachine } from "../statechart/machine.ts";
 

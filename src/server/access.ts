@@ -28,7 +28,7 @@ const MAX_TOKEN = 16_384;
 const MAX_PATH = 2_048;
 
 /** The first part of the paths that a role names for all but `/metrics`; see {@linkcode reviewedPath}. */
-export const PATH_PREFIX = "/externaldatabases";
+const PATH_PREFIX = "/externaldatabases";
 
 /** Paths that are always open. */
 const OPEN: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
@@ -37,7 +37,7 @@ const OPEN: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
  * The path that is reviewed for a request's path. All but `/metrics` have a prefix of their own: by Kubernetes' default
  * role `system:discovery` everybody who can log in may get `/api/*`, which there means something else.
  */
-export function reviewedPath(pathname: string): string {
+function reviewedPath(pathname: string): string {
   return pathname === "/metrics" ? pathname : `${PATH_PREFIX}${pathname}`;
 }
 

@@ -10,7 +10,7 @@ import type { MetricDescription } from "./metrics.ts";
 export const MAX_LABEL_VALUES = 64;
 
 /** The account of the flags as a label: no class can have this name, and an empty value would be no label at all. */
-export const FLAGS_ACCOUNT = "(flags)";
+const FLAGS_ACCOUNT = "(flags)";
 
 /** A class of databases, or the account of the flags, as the label `database_class`. */
 export function accountLabel(databaseClass: string): string {

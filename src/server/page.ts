@@ -4,6 +4,7 @@
  * @module
  */
 import { createHash } from "node:crypto";
+import { spell } from "../core/spell.ts";
 import { escapeUnsafe } from "../core/text.ts";
 import type { FleetPage, FleetQuery, FleetRow, OrphanRow } from "./fleet.ts";
 
@@ -162,17 +163,6 @@ function timeCell(text: string | undefined, now: number): string {
   if (text === undefined || Number.isNaN(at)) return "–";
   const words = at > now ? `in ${spell(at - now)}` : spell(now - at);
   return `<time datetime="${escapeHtml(text)}">${words}</time>`;
-}
-
-/** A duration as kubectl prints ages: its largest unit or two. */
-export function spell(ms: number): string {
-  const seconds = Math.round(ms / 1_000);
-  if (seconds < 120) return `${seconds}s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 10) return seconds % 60 ? `${minutes}m${seconds % 60}s` : `${minutes}m`;
-  if (minutes < 180) return `${minutes}m`;
-  const hours = Math.floor(minutes / 60);
-  return hours < 48 ? `${hours}h` : `${Math.floor(hours / 24)}d`;
 }
 
 function stateLinks(states: ReadonlyMap<string, number>, query: FleetQuery): string {

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { systemClock } from "../../src/core/clock.ts";
+import { spell } from "../../src/core/spell.ts";
 import type { FleetRow } from "../../src/server/fleet.ts";
 import type { HealthReport, OperatorServer, ReadyReport } from "../../src/server/http.ts";
 import { viewOf } from "../support/fleet_view.ts";
-import { spell } from "../../src/server/page.ts";
 import { eventually } from "../support/eventually.ts";
 import { rawGet, serveView, whileServed } from "../support/served.ts";
 

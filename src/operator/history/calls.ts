@@ -62,7 +62,7 @@ export interface CloudCall {
 export class CallBook {
   readonly #effects = new WeakMap<AbortSignal, Call[]>();
 
-  constructor(readonly clock: Clock) {}
+  constructor(private readonly clock: Clock) {}
 
   /** An effect begins; its calls come to the list that is returned, also those that end after it. */
   begin(signal: AbortSignal): readonly Call[] {

@@ -52,7 +52,7 @@ function eventName({ event, route }: Step): string {
 }
 
 /** A cause in a sentence. */
-export function causeWords(cause: Cause): string {
+function causeWords(cause: Cause): string {
   switch (cause.kind) {
     case "object": {
       const { resourceVersion, fields, deletion, rewound } = cause;
