@@ -33,18 +33,14 @@ export const LOOK_MS = 10_000;
 
 /** Reads the pair. Rejects with {@linkcode PairError}. */
 export async function readPair(files: PairFiles): Promise<Pair> {
-  try {
-    return await readOnce(files);
-  } catch (error) {
-    // Files that are changed one after the other do not match for a moment.
-    if (error instanceof PairError && error.message.includes("do not belong together")) {
-      return await readOnce(files);
-    }
-    throw error;
-  }
+  // Files that are changed one after the other do not match for a moment.
+  const pair = await readOnce(files) ?? await readOnce(files);
+  if (pair !== undefined) return pair;
+  throw new PairError(`Certificate "${files.certFile}" and key "${files.keyFile}" do not belong together`);
 }
 
-async function readOnce({ certFile, keyFile }: PairFiles): Promise<Pair> {
+/** The pair; `undefined` where the two do not belong together. */
+async function readOnce({ certFile, keyFile }: PairFiles): Promise<Pair | undefined> {
   // Where both cannot be read it is always the certificate that is told of: the same word each time, told once.
   const [cert, key] = (await Promise.allSettled([
     readFile("--tls-cert-file", certFile),
@@ -61,9 +57,7 @@ async function readOnce({ certFile, keyFile }: PairFiles): Promise<Pair> {
     () => createPrivateKey(key),
     `--tls-key-file "${keyFile}" holds no private key in PEM without a passphrase`,
   );
-  if (!certificate.checkPrivateKey(privateKey)) {
-    throw new PairError(`Certificate "${certFile}" and key "${keyFile}" do not belong together`);
-  }
+  if (!certificate.checkPrivateKey(privateKey)) return undefined;
   return { cert, key, expiresAt: Date.parse(certificate.validTo) };
 }
 

@@ -215,6 +215,8 @@ const ended = shared((effect, outcome): Cause => ({
   outcome: outcome === "" ? undefined : outcome,
 }));
 
+const ANNOTATIONS = Object.values(ANNOTATION);
+
 /** What is another in a newer copy of a resource, as far as an actor heeds it. */
 function objectChanges(
   before: ExternalDatabase | undefined,
@@ -228,7 +230,7 @@ function objectChanges(
   const was = before.metadata.annotations;
   const is = after.metadata.annotations;
   if (was !== is) {
-    for (const name of Object.values(ANNOTATION)) {
+    for (const name of ANNOTATIONS) {
       if (was?.[name] !== is?.[name]) changes.push(changeOf(name, was?.[name], is?.[name]));
     }
   }
