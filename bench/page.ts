@@ -9,6 +9,7 @@ import { FakeOperator } from "../tests/page/fake_operator.ts";
 import { sampleFleet } from "../tests/page/samples.ts";
 import { openBrowser, openPage, waitForText } from "../tests-real/page/browser.ts";
 import { buildPage } from "../tools/page.ts";
+import { say } from "../tools/say.ts";
 
 /** What was seen. Times are in milliseconds; parts are of 1. */
 export interface PageCost {
@@ -126,5 +127,5 @@ if (import.meta.main) {
   const rows = Number(Deno.args[0] ?? 10_000);
   const cost = await measurePage({ rows, changesPerSecond: 1_000, seconds: 10 });
   const text = JSON.stringify(cost, (_, v) => typeof v === "number" ? Math.round(v * 100) / 100 : v, 2);
-  await Deno.stdout.write(new TextEncoder().encode(`${text}\n`));
+  say(text);
 }

@@ -9,6 +9,8 @@
  */
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
+import { messageOf } from "../src/core/text.ts";
+import { write } from "./say.ts";
 
 const ROOT = new URL("../", import.meta.url);
 const SOURCE = new URL("src/page/", ROOT);
@@ -34,13 +36,9 @@ export async function buildPage(target: URL = TARGET): Promise<Built[]> {
     Deno.readTextFile(new URL("index.html", SOURCE)),
   ]);
   const assets = [
-    { plain: "page.js", name: named("page", "js", script), text: script },
-    ...[squeeze(styles.join("\n"))].map((text) => ({
-      plain: "page.css",
-      name: named("page", "css", text),
-      text,
-    })),
-    { plain: "icon.svg", name: named("icon", "svg", icon), text: icon },
+    asset("page", "js", script),
+    asset("page", "css", squeeze(styles.join("\n"))),
+    asset("icon", "svg", icon),
   ];
   const index = assets.reduce(
     (text, { plain, name }) => text.replaceAll(`/assets/${plain}`, `/assets/${name}`),
@@ -50,7 +48,7 @@ export async function buildPage(target: URL = TARGET): Promise<Built[]> {
   await Deno.mkdir(new URL("assets/", target), { recursive: true });
   for (const { name, text } of assets) await Deno.writeTextFile(new URL(`assets/${name}`, target), text);
   await Deno.writeTextFile(new URL("index.html", target), index);
-  return [...assets.map(({ name, text }) => ({ name, text })), { name: "index.html", text: index }]
+  return [...assets, { name: "index.html", text: index }]
     .map(({ name, text }) => ({ name, bytes: text.length, gzipped: gzipSync(text).length }));
 }
 
@@ -65,8 +63,10 @@ async function bundle(): Promise<string> {
   return decoder.decode(stdout);
 }
 
-function named(name: string, extension: string, text: string): string {
-  return `${name}.${createHash("sha256").update(text).digest("hex").slice(0, 12)}.${extension}`;
+/** A file with its name in the sources, and the one with a digest of its content. */
+function asset(stem: string, ending: string, text: string) {
+  const digest = createHash("sha256").update(text).digest("hex").slice(0, 12);
+  return { plain: `${stem}.${ending}`, name: `${stem}.${digest}.${ending}`, text };
 }
 
 /** Without comments and indentation. */
@@ -116,10 +116,9 @@ function ignoreMissing(error: unknown): undefined {
 if (import.meta.main) {
   try {
     const said = await upToDate();
-    if (said !== undefined) await Deno.stderr.write(new TextEncoder().encode(said));
+    if (said !== undefined) write(Deno.stderr, said);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    await Deno.stderr.write(new TextEncoder().encode(`${why}\n`));
+    write(Deno.stderr, `${messageOf(error)}\n`);
     if (!Deno.args.includes("--soft")) Deno.exit(1);
   }
 }
