@@ -18,7 +18,10 @@ const TARGET = new URL("dist/page/", ROOT);
 /** Style sheets in their order. */
 const STYLES = ["base.css", "fleet.css", "chart.css", "database.css"];
 /** What the build depends on. */
-const INPUTS = ["src/page/", "src/statechart/draw/text.ts", "src/core/text.ts", "tools/page.ts", "deno.lock"];
+const INPUTS = [
+  ...["src/page/", "src/core/text.ts", "tools/page.ts", "deno.lock"],
+  ...["draw/text.ts", "path.ts", "vocabulary.ts"].map((file) => `src/statechart/${file}`),
+];
 
 /** One built file. */
 export interface Built {

@@ -3,12 +3,12 @@
  *
  * @module
  */
-
-/** The top-level states, in the order of their colours. */
-const NAMES = ["Pending", "Creating", "Available", "Drifted", "Deleting", "Finalized"];
+import { topOf } from "../statechart/path.ts";
+import { TOP_STATES } from "../statechart/vocabulary.ts";
 
 /** `f2` for `Available` and its inside; further states begin again. */
 export function familyClass(path: string): string {
-  const index = NAMES.indexOf(path.split(".")[0] ?? "");
+  const top = topOf(path);
+  const index = TOP_STATES.findIndex((name) => name === top);
   return `f${index < 0 ? 5 : index}`;
 }

@@ -16,6 +16,7 @@ import {
   PASSIVE_MEANINGS,
   TAG_MEANINGS,
 } from "../../src/statechart/meanings.ts";
+import { stepOf, topOf } from "../../src/statechart/path.ts";
 import { code, codes, generatedFrom, page, table } from "./markdown.ts";
 
 /** The drawing of the machine. */
@@ -71,7 +72,7 @@ export function statechartPage(): string {
       Object.entries(EFFECT_MEANINGS).map(([key, meaning]) => [
         code(key),
         meaning,
-        codes(named(key).map((state) => state.path.split(".")[0] ?? "")),
+        codes(named(key).map((state) => topOf(state.path))),
         kindOf(named(key)[0], leaving(named(key)[0]?.path ?? "")),
       ]),
     ),
@@ -93,7 +94,7 @@ export function statechartPage(): string {
         codes([
           ...new Set(
             chart.transitions.filter((each) => each.guard?.split("(")[0] === guard).map((each) =>
-              each.source.split(".")[1] ?? ""
+              stepOf(each.source)
             ),
           ),
         ]),

@@ -4,6 +4,7 @@
  * @module
  */
 import type { FleetSummary } from "../../server/api/types.ts";
+import { topOf } from "../../statechart/path.ts";
 
 /** How often a way was taken. */
 export interface Flow {
@@ -17,8 +18,7 @@ export type Flows = ReadonlyMap<string, Flow>;
 /** Flow between top-level states; what stays in one is left out. */
 export function topFlows(flow: FleetSummary["flow"]): Flows {
   return sum(flow, (from, to) => {
-    const [a = ""] = from.split(".");
-    const [b = ""] = to.split(".");
+    const [a, b] = [topOf(from), topOf(to)];
     return a === b ? undefined : `${a} ${b}`;
   });
 }

@@ -8,6 +8,7 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import type { ChartAnswer } from "../../server/api/types.ts";
+import { stepOf } from "../../statechart/path.ts";
 import type { Frame } from "../database/steps.ts";
 import { familyClass } from "../families.ts";
 import { follow } from "../link.tsx";
@@ -192,7 +193,7 @@ function CardBox(props: CardProps): JSX.Element {
 
 /** In a narrow card the one step that says most. */
 function compactStep({ card, frame, counts }: CardProps): string {
-  if (frame) return frame.top === card.state.path ? frame.active.split(".").slice(1).join(".") : "";
+  if (frame) return frame.top === card.state.path ? stepOf(frame.active) : "";
   const busiest = [...card.state.steps].sort((a, b) => (counts?.(b.path) ?? 0) - (counts?.(a.path) ?? 0))[0];
   const number = busiest && counts?.(busiest.path) || 0;
   return busiest && number > 0 ? `${busiest.title} ${count(number)}` : "";

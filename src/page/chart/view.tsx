@@ -2,6 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import type { ChartAnswer, ChartArrow, ChartGuard, ChartMove, ChartTop } from "../../server/api/types.ts";
+import { topOf } from "../../statechart/path.ts";
 import { familyClass } from "../families.ts";
 import { formatFilter } from "../fleet/query.ts";
 import { Link } from "../link.tsx";
@@ -27,9 +28,7 @@ export function ChartView(): JSX.Element {
 
 /** Fleet filter of a state's path. */
 export function fleetPath(path: string): string {
-  return `/${
-    formatFilter(path.includes(".") ? { state: path.split(".")[0], detail: path } : { state: path })
-  }`;
+  return `/${formatFilter(path.includes(".") ? { state: topOf(path), detail: path } : { state: path })}`;
 }
 
 function Drawn({ chart }: { readonly chart: ChartAnswer }): JSX.Element {

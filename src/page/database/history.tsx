@@ -2,12 +2,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import type { CallRecord, HistoryAnswer, HistoryEntry } from "../../server/api/types.ts";
+import { stepOf, topOf } from "../../statechart/path.ts";
 import { familyClass } from "../families.ts";
 import { shown } from "../text/safe.ts";
 import { count, duration, plural, timeOfDay } from "../text/time.ts";
 import { At } from "../when.tsx";
 import { CopyButton } from "./copy.tsx";
-import { chapters, historyText, isMove, stepOf, topOf } from "./steps.ts";
+import { chapters, historyText, isMove } from "./steps.ts";
 
 /** What {@linkcode History} takes. */
 export interface HistoryProps {

@@ -4,6 +4,7 @@
  * @module
  */
 import type { CallRecord, DatabaseDetail, HistoryAnswer, HistoryEntry } from "../../server/api/types.ts";
+import { topOf } from "../../statechart/path.ts";
 import { coarse, duration } from "../text/time.ts";
 import { shown } from "../text/safe.ts";
 
@@ -40,16 +41,6 @@ export function stepFrame(entry: HistoryEntry): Frame {
     via: entry.via,
     passed: passed.length > 1 ? passed : [],
   };
-}
-
-/** The top-level state of a path. */
-export function topOf(path: string): string {
-  return path.split(".")[0] ?? "";
-}
-
-/** A path without its top-level state. */
-export function stepOf(path: string): string {
-  return path.split(".").slice(1).join(".");
 }
 
 /** Entries of one generation of the resource, the newest first. */

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import type { ChartAnswer, DatabaseDetail } from "../../server/api/types.ts";
+import { stepOf, topOf } from "../../statechart/path.ts";
 import { Legend } from "../chart/view.tsx";
 import { Inside } from "../chart/inside.tsx";
 import { Statechart } from "../chart/statechart.tsx";
@@ -14,7 +15,7 @@ import { CopyButton } from "./copy.tsx";
 import { Cache, Facts, Failures } from "./facts.tsx";
 import { Fields } from "./fields.tsx";
 import { History } from "./history.tsx";
-import { detailText, indexAt, presentFrame, stepFrame, stepOf, topOf, walk } from "./steps.ts";
+import { detailText, indexAt, presentFrame, stepFrame, walk } from "./steps.ts";
 import { Walker } from "./walker.tsx";
 import { Next, When } from "../when.tsx";
 

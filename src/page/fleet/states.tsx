@@ -1,13 +1,13 @@
 /** How many are in each state: a band in proportion, and a button each that narrows the list. @module */
 import type { JSX } from "preact";
 import type { FleetRow } from "../../server/api/types.ts";
+import { TOP_STATES } from "../../statechart/vocabulary.ts";
 import { familyClass } from "../families.ts";
 import { refine } from "../live/browser.ts";
 import { shown } from "../text/safe.ts";
 import { count } from "../text/time.ts";
 import type { FleetFilter } from "./query.ts";
 
-const STATES = ["Pending", "Creating", "Available", "Drifted", "Deleting", "Finalized"] as const;
 /** Width of the band in its own units; the least that shows. */
 const BAND = 1_000;
 const LEAST = 6;
@@ -22,7 +22,10 @@ export interface StatesProps {
 export function States({ rows, filter }: StatesProps): JSX.Element {
   const counts = new Map<string, number>();
   for (const row of rows) counts.set(row.state, (counts.get(row.state) ?? 0) + 1);
-  const names = [...STATES, ...[...counts.keys()].filter((name) => !STATES.some((each) => each === name))];
+  const names = [
+    ...TOP_STATES,
+    ...[...counts.keys()].filter((name) => !TOP_STATES.some((each) => each === name)),
+  ];
   return (
     <div class="states">
       <Band names={names} counts={counts} total={rows.length} />

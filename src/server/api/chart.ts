@@ -13,6 +13,7 @@ import type { Arrow, Box, Drawing } from "../../statechart/draw/layout.ts";
 import { layOut, MEASURE } from "../../statechart/draw/layout.ts";
 import type { SceneNode } from "../../statechart/draw/scene.ts";
 import { toScene } from "../../statechart/draw/scene.ts";
+import { topOf } from "../../statechart/path.ts";
 import type {
   ChartAnswer,
   ChartArrow,
@@ -223,10 +224,6 @@ function meaningOf({ chart, meanings }: Source, path: string): string {
 
 function idsBelow(node: SceneNode): string[] {
   return node.children.flatMap((child) => [child.id, ...idsBelow(child)]);
-}
-
-function topOf(path: string): string {
-  return path.split(".")[0] ?? "";
 }
 
 function round(value: number): number {

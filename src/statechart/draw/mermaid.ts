@@ -4,6 +4,7 @@
  * @module
  */
 import type { AnyStateMachine } from "xstate";
+import { topOf } from "../path.ts";
 import type { Chart, ChartState } from "./chart.ts";
 import { flatten, toChart } from "./chart.ts";
 import type { LabelLine } from "./label.ts";
@@ -84,10 +85,6 @@ function edges(chart: Chart): [source: string, target: string, labels: LabelLine
     }
   }
   return [...found.values()];
-}
-
-function topOf(path: string): string {
-  return path.split(".")[0] ?? path;
 }
 
 /** An identifier for each path: letters, digits and `_`, unique. */
