@@ -1,9 +1,9 @@
 /**
- * How much goes which way: the fleet's transitions summed up between top-level states, and between their insides.
+ * How much goes which way: the fleet's transitions summed up between top-level states.
  *
  * @module
  */
-import type { FleetSummary } from "../../server/api/types.ts";
+import type { ChartMove, FleetSummary } from "../../server/api/types.ts";
 import { topOf } from "../../statechart/path.ts";
 
 /** How often a way was taken. */
@@ -12,32 +12,23 @@ export interface Flow {
   readonly lastMinute: number;
 }
 
-/** Flow by `from to`. */
+/** Flow by {@linkcode wayKey}. */
 export type Flows = ReadonlyMap<string, Flow>;
+
+/** What a way between top-level states is known by. */
+export function wayKey({ from, to }: Pick<ChartMove, "from" | "to">): string {
+  return `${from} ${to}`;
+}
 
 /** Flow between top-level states; what stays in one is left out. */
 export function topFlows(flow: FleetSummary["flow"]): Flows {
-  return sum(flow, (from, to) => {
-    const [a, b] = [topOf(from), topOf(to)];
-    return a === b ? undefined : `${a} ${b}`;
-  });
-}
-
-/** Into and out of each state, by its path. */
-export function arrivals(flow: FleetSummary["flow"]): Flows {
-  return sum(flow, (_from, to) => to);
-}
-
-function sum(
-  flow: FleetSummary["flow"],
-  key: (from: string, to: string) => string | undefined,
-): Flows {
   const flows = new Map<string, Flow>();
   for (const { from, to, total, lastMinute } of flow) {
-    const name = key(from, to);
-    if (name === undefined) continue;
-    const old = flows.get(name);
-    flows.set(name, {
+    const way = { from: topOf(from), to: topOf(to) };
+    if (way.from === way.to) continue;
+    const key = wayKey(way);
+    const old = flows.get(key);
+    flows.set(key, {
       total: total + (old?.total ?? 0),
       lastMinute: lastMinute + (old?.lastMinute ?? 0),
     });

@@ -8,6 +8,7 @@
  * @module
  */
 import type { ChartAnswer, ChartMove, ChartTop } from "../../server/api/types.ts";
+import { wayKey } from "./flow.ts";
 
 /** A placed state. */
 export interface Card {
@@ -165,7 +166,7 @@ function waysOf(chart: ChartAnswer, cards: readonly Card[], bow: number, shoulde
     const [a, b] = [cards[i], cards[j]];
     if (!a || !b) return [];
     const [out, into] = sides(a, b);
-    const key = `${move.from} ${move.to}`;
+    const key = wayKey(move);
     const straight = a.x === b.x && Math.abs(rows.indexOf(a.y) - rows.indexOf(b.y)) === 1;
     const onward = out === "right" || out === "bottom" || out === into && a.x < b.x;
     // There and back lie side by side and do not cross: of two ways between the same cards one keeps to one side.

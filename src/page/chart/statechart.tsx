@@ -14,7 +14,7 @@ import { familyClass } from "../families.ts";
 import { follow } from "../link.tsx";
 import { shown } from "../text/safe.ts";
 import { count, plural } from "../text/time.ts";
-import { type Flows, strength } from "./flow.ts";
+import { type Flows, strength, wayKey } from "./flow.ts";
 import { type Card, CHIP, type Chip, type Overview, overview, type Way } from "./geometry.ts";
 import { measure, squeezed, wrapText } from "./wrap.ts";
 
@@ -28,7 +28,7 @@ export interface StatechartProps {
   readonly frame?: Frame | undefined;
   /** Where a state leads on a click. */
   readonly hrefOf?: ((path: string) => string) | undefined;
-  /** What the pointer or the focus is on: a state's path, or `from to` of a way. */
+  /** What the pointer or the focus is on: a state's path, or the key of a way. */
   readonly near?: string | undefined;
   readonly onNear?: ((what: string | undefined) => void) | undefined;
   /** Width before the first measuring. */
@@ -64,23 +64,19 @@ export function Statechart(props: StatechartProps): JSX.Element {
         aria-label={frame ? `Statechart, ${shown(frame.active)} is active` : "Statechart of all databases"}
       >
         <g class="ways" aria-hidden="true">
-          {drawn.ways.map((way) => <WayLine key={wayKey(way)} way={way} {...props} />)}
+          {drawn.ways.map((way) => <WayLine key={wayKey(way.move)} way={way} {...props} />)}
         </g>
         {drawn.cards.map((card) => <CardBox key={card.state.path} card={card} drawn={drawn} {...props} />)}
         <g class="flows" aria-hidden="true">
-          {drawn.ways.map((way) => <FlowLabel key={wayKey(way)} way={way} flows={props.flows} />)}
+          {drawn.ways.map((way) => <FlowLabel key={wayKey(way.move)} way={way} flows={props.flows} />)}
         </g>
       </svg>
     </div>
   );
 }
 
-function wayKey({ move }: Way): string {
-  return `${move.from} ${move.to}`;
-}
-
 function WayLine({ way, flows, frame, near, onNear }: StatechartProps & { readonly way: Way }): JSX.Element {
-  const key = wayKey(way);
+  const key = wayKey(way.move);
   const { from, to } = way.move;
   const lit = frame?.passed.some((top, index) => top === from && frame.passed[index + 1] === to) ?? false;
   const touched = near === key || near === from || near === to;
@@ -108,7 +104,7 @@ function WayLine({ way, flows, frame, near, onNear }: StatechartProps & { readon
 function FlowLabel(
   { way, flows }: { readonly way: Way; readonly flows?: Flows | undefined },
 ): JSX.Element | null {
-  const recent = flows?.get(wayKey(way))?.lastMinute ?? 0;
+  const recent = flows?.get(wayKey(way.move))?.lastMinute ?? 0;
   if (recent === 0) return null;
   const text = count(recent);
   const [x, y] = way.at;

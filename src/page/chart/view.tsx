@@ -8,7 +8,7 @@ import { formatFilter } from "../fleet/query.ts";
 import { Link } from "../link.tsx";
 import { chart, summary } from "../live/model.ts";
 import { count, plural } from "../text/time.ts";
-import { type Flows, topFlows } from "./flow.ts";
+import { type Flows, topFlows, wayKey } from "./flow.ts";
 import { Inside } from "./inside.tsx";
 import { Statechart } from "./statechart.tsx";
 
@@ -27,7 +27,7 @@ export function ChartView(): JSX.Element {
 }
 
 /** Fleet filter of a state's path. */
-export function fleetPath(path: string): string {
+function fleetPath(path: string): string {
   return `/${formatFilter(path.includes(".") ? { state: topOf(path), detail: path } : { state: path })}`;
 }
 
@@ -112,7 +112,7 @@ function Near({ chart, near, counts, flows }: {
   readonly flows: Flows;
 }): JSX.Element {
   const state = chart.states.find((each) => each.path === near);
-  const move = chart.moves.find((each) => `${each.from} ${each.to}` === near);
+  const move = chart.moves.find((each) => wayKey(each) === near);
   return (
     <aside class="near-words" aria-live="off">
       {state
@@ -130,7 +130,7 @@ function Near({ chart, near, counts, flows }: {
 }
 
 function MoveWords({ move, flows }: { readonly move: ChartMove; readonly flows: Flows }): JSX.Element {
-  const flow = flows.get(`${move.from} ${move.to}`);
+  const flow = flows.get(wayKey(move));
   return (
     <p>
       <b class={familyClass(move.from)}>{move.from}</b> → <b class={familyClass(move.to)}>{move.to}</b>{" "}
@@ -225,7 +225,7 @@ function Ways({ chart, flows, onNear }: {
           </thead>
           <tbody>
             {chart.moves.map((move) => {
-              const key = `${move.from} ${move.to}`;
+              const key = wayKey(move);
               const flow = flows.get(key);
               return (
                 <tr
