@@ -27,8 +27,8 @@ export function App(): JSX.Element {
           <span>External databases</span>
         </Link>
         <nav aria-label="Views">
-          <Link href="/" current={here.view === "fleet" && "page"}>Fleet</Link>
-          <Link href="/chart" current={here.view === "chart" && "page"}>Chart</Link>
+          <Link href="/" current={here.view === "fleet"}>Fleet</Link>
+          <Link href="/chart" current={here.view === "chart"}>Chart</Link>
         </nav>
         <Connected />
         <button

@@ -7,20 +7,19 @@ export interface LinkProps {
   readonly href: string;
   readonly class?: string;
   readonly label?: string | undefined;
-  readonly current?: boolean | "page" | undefined;
-  readonly title?: string | undefined;
+  /** It leads to where one is. */
+  readonly current?: boolean;
   readonly children: ComponentChildren;
 }
 
 /** An anchor to a path of this page. */
-export function Link({ href, class: name = "", label, current, title, children }: LinkProps): JSX.Element {
+export function Link({ href, class: name = "", label, current, children }: LinkProps): JSX.Element {
   return (
     <a
       href={href}
       class={name}
       aria-label={label}
-      aria-current={current ? (current === "page" ? "page" : "true") : undefined}
-      title={title}
+      aria-current={current ? "page" : undefined}
       onClick={(event) => follow(event, href)}
     >
       {children}

@@ -118,7 +118,7 @@ export function sampleFleet(count: number, now = NOW): FleetRow[] {
 }
 
 /** Two accounts, one of them throttled. */
-export function sampleAccounts(now = NOW): AccountSummary[] {
+function sampleAccounts(now = NOW): AccountSummary[] {
   return [
     {
       class: "",

@@ -8,13 +8,13 @@ import { alertsTable } from "./alerts.ts";
 import { withSection } from "./sections.ts";
 
 /** All metrics that an operator serves, by name. */
-export function allMetrics(): readonly MetricDescription[] {
+function allMetrics(): readonly MetricDescription[] {
   const loop = { lagMs: () => 0, onTick: () => {}, stop: () => {} };
   return createMetrics({ loop, lostLogLines: () => 0 }).describe();
 }
 
 /** One row a metric, in Markdown. */
-export function metricsTable(): string {
+function metricsTable(): string {
   const rows = allMetrics().map(({ name, type, labels, help }) =>
     `| \`${name}\` | ${type}${
       labels.length ? `: ${labels.map((l) => `\`${l}\``).join(", ")}` : ""

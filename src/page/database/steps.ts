@@ -83,7 +83,7 @@ export function isMove(entry: HistoryEntry): boolean {
 }
 
 /** One call in words: `cloud modify: ok after 0.2 s – sizeGb 20`. */
-export function callText(call: CallRecord): string {
+function callText(call: CallRecord): string {
   const detail = call.detail ? ` – ${shown(call.detail)}` : "";
   return `${call.to} ${call.verb}: ${shown(call.outcome)} after ${duration(call.durationMs)}${detail}`;
 }

@@ -4,9 +4,9 @@ import { Icon } from "../icons.tsx";
 import { refine } from "../live/browser.ts";
 import { classes, namespaces, reasons } from "../live/model.ts";
 import { shown } from "../text/safe.ts";
-import { type FleetFilter, isNarrow, SORTS } from "./query.ts";
+import { type FleetFilter, isNarrow, type Sort, SORTS } from "./query.ts";
 
-const SORT_WORDS: Readonly<Record<typeof SORTS[number], string>> = {
+const SORT_WORDS: Readonly<Record<Sort, string>> = {
   attention: "What needs a person first",
   name: "Name",
   state: "State",

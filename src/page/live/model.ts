@@ -22,21 +22,6 @@ export type Loaded<T> =
   | { readonly state: "here"; readonly value: T }
   | { readonly state: "failed"; readonly why: string };
 
-/** Everything that the views read. */
-export interface Model {
-  readonly now: number;
-  readonly route: Route;
-  readonly search: string;
-  readonly connection: Connection;
-  /** Absent until the first snapshot is here. */
-  readonly rows: readonly FleetRow[] | undefined;
-  readonly summary: FleetSummary | undefined;
-  /** `null`: there is none of that name. */
-  readonly database: DatabaseDetail | null | undefined;
-  readonly chart: Loaded<ChartAnswer>;
-  readonly orphans: readonly OrphanRow[];
-}
-
 /** Wall time in milliseconds, once a second. */
 export const now = signal(0);
 /** Where the reader is. */
@@ -45,7 +30,7 @@ export const route = signal<Route>({ view: "fleet" });
 export const search = signal("");
 /** Whether what is shown is up to date. */
 export const connection = signal<Connection>({ state: "connecting" });
-/** All rows; a new array at each change. */
+/** All rows, absent until the first snapshot is here; a new array at each change. */
 export const rows = signal<readonly FleetRow[] | undefined>(undefined);
 /** What is known of the fleet as a whole. */
 export const summary = signal<FleetSummary | undefined>(undefined);
