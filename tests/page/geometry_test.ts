@@ -36,11 +36,14 @@ Deno.test("at every width all states and ways are there, inside the drawing, and
 Deno.test("a card with room shows each of its steps within it; a narrow one shows none", () => {
   each((drawn) => {
     for (const { state, chips, x, y, width, height } of drawn.cards) {
-      assertEquals(chips.map((chip) => chip.path), drawn.compact ? [] : state.steps.map((step) => step.path));
+      assertEquals(
+        chips.map((chip) => chip.step.path),
+        drawn.compact ? [] : state.steps.map((step) => step.path),
+      );
       for (const chip of chips) {
         assert(
           chip.x >= x && chip.x + chip.width <= x + width && chip.y >= y && chip.y + 21 <= y + height,
-          chip.path,
+          chip.step.path,
         );
       }
     }

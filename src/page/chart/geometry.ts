@@ -7,7 +7,7 @@
  *
  * @module
  */
-import type { ChartAnswer, ChartMove, ChartTop } from "../../server/api/types.ts";
+import type { ChartAnswer, ChartMove, ChartStep, ChartTop } from "../../server/api/types.ts";
 import { wayKey } from "./flow.ts";
 
 /** A placed state. */
@@ -23,8 +23,7 @@ export interface Card {
 
 /** A placed step, absolute. */
 export interface Chip {
-  readonly path: string;
-  readonly title: string;
+  readonly step: ChartStep;
   readonly x: number;
   readonly y: number;
   readonly width: number;
@@ -116,9 +115,8 @@ export function overview(chart: ChartAnswer, width: number, terse = false): Over
 function chipsOf(state: ChartTop, x: number, y: number, width: number, abreast: number): Chip[] {
   const gap = 6;
   const each = Math.floor((width - 2 * PAD - (abreast - 1) * gap) / abreast);
-  return state.steps.map(({ path, title }, index) => ({
-    path,
-    title,
+  return state.steps.map((step, index) => ({
+    step,
     x: x + PAD + (index % abreast) * (each + gap),
     y: y + Math.floor(index / abreast) * CHIP_ROW,
     width: each,
@@ -193,11 +191,7 @@ const CORNER = 16;
 
 /** Ends share the side of a card, in the order of what they lead to; those that lead straight keep to the middle. */
 function spread(ends: readonly End[], shoulder: number): Map<string, Point> {
-  const groups = new Map<string, End[]>();
-  for (const end of ends) {
-    const key = `${end.card.state.path} ${end.side}`;
-    groups.set(key, [...groups.get(key) ?? [], end]);
-  }
+  const groups = Map.groupBy(ends, ({ card, side }) => `${card.state.path} ${side}`);
   const points = new Map<string, Point>();
   for (const group of groups.values()) {
     const ordered = group.toSorted((a, b) => a.towards - b.towards || (a.key < b.key ? -1 : 1));
@@ -234,9 +228,9 @@ function curve([x1, y1]: Point, [x2, y2]: Point, out: Side, bow: number): Pick<W
     const to = x2 > x1 ? 1 : -1;
     const middle = (x1 + x2) / 2;
     return {
-      d: `M${n(x1)} ${n(y1)}C${n(middle)} ${n(y1)} ${n(middle)} ${n(y2)} ${n(x2 - to * 6)} ${n(y2)}`,
-      head: head(x2, y2, to, 0),
-      at: [n(middle), n((y1 + y2) / 2)],
+      d: `M${px(x1)} ${px(y1)}C${px(middle)} ${px(y1)} ${px(middle)} ${px(y2)} ${px(x2 - to * 6)} ${px(y2)}`,
+      head: arrowHead(x2, y2, to, 0),
+      at: [px(middle), px((y1 + y2) / 2)],
     };
   }
   const bowed = out === "bottom" ? y2 <= y1 || Math.abs(y2 - y1) < bow : y2 >= y1;
@@ -245,19 +239,20 @@ function curve([x1, y1]: Point, [x2, y2]: Point, out: Side, bow: number): Pick<W
   const reach = (y2 - y1) * 0.55;
   const [c1, c2] = bowed ? [far, far] : [y1 + reach, y2 - reach];
   return {
-    d: `M${n(x1)} ${n(y1)}C${n(x1)} ${n(c1)} ${n(x2)} ${n(c2)} ${n(x2)} ${n(y2 - down * 6)}`,
-    head: head(x2, y2, 0, down),
-    at: [n((x1 + x2) / 2), n(bowed ? (y1 + y2) / 8 + far * 0.75 : (y1 + y2) / 2)],
+    d: `M${px(x1)} ${px(y1)}C${px(x1)} ${px(c1)} ${px(x2)} ${px(c2)} ${px(x2)} ${px(y2 - down * 6)}`,
+    head: arrowHead(x2, y2, 0, down),
+    at: [px((x1 + x2) / 2), px(bowed ? (y1 + y2) / 8 + far * 0.75 : (y1 + y2) / 2)],
   };
 }
 
-/** A triangle with its tip at a point, that looks right (1, 0), down (0, 1) and so on. */
-function head(x: number, y: number, dx: number, dy: number): string {
+/** The path of a triangle with its tip at a point, that looks right (1, 0), down (0, 1) or anywhere between. */
+export function arrowHead(x: number, y: number, dx: number, dy: number): string {
   const corner = (along: number, across: number) =>
-    `${n(x - dx * along + dy * across)} ${n(y - dy * along + dx * across)}`;
+    `${px(x - dx * along + dy * across)} ${px(y - dy * along - dx * across)}`;
   return `M${corner(0, 0)}L${corner(8, 4)}L${corner(8, -4)}Z`;
 }
 
-function n(value: number): number {
+/** Pixels as they stand in a path. */
+export function px(value: number): number {
   return Math.round(value * 10) / 10;
 }

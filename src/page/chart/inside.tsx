@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import type { ChartArrow, ChartDrawing, ChartNode } from "../../server/api/types.ts";
 import { familyClass } from "../families.ts";
 import { count } from "../text/time.ts";
+import { arrowHead, px } from "./geometry.ts";
 
 /** What {@linkcode Inside} takes. */
 export interface InsideProps {
@@ -114,7 +115,7 @@ function linePath({ points }: ChartArrow): string {
     const near = ([a, b]: readonly [number, number]) => {
       const length = Math.hypot(a - x, b - y);
       const part = length === 0 ? 0 : Math.min(BEND, length / 2) / length;
-      return `${round(x + (a - x) * part)} ${round(y + (b - y) * part)}`;
+      return `${px(x + (a - x) * part)} ${px(y + (b - y) * part)}`;
     };
     return `L${near(before)}Q${x} ${y} ${near(after)}`;
   }).join("");
@@ -125,11 +126,5 @@ function headPath(points: ChartArrow["points"]): string {
   if (!end || !before) return "";
   const length = Math.hypot(end[0] - before[0], end[1] - before[1]) || 1;
   const [dx, dy] = [(end[0] - before[0]) / length, (end[1] - before[1]) / length];
-  const corner = (along: number, across: number) =>
-    `${round(end[0] - dx * along + dy * across)} ${round(end[1] - dy * along - dx * across)}`;
-  return `M${corner(0, 0)}L${corner(8, 4)}L${corner(8, -4)}Z`;
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
+  return arrowHead(end[0], end[1], dx, dy);
 }

@@ -182,7 +182,7 @@ function CardBox(props: CardProps): JSX.Element {
           {body}
         </a>
       )}
-      {card.chips.map((chip) => <ChipBox key={chip.path} chip={chip} {...props} />)}
+      {card.chips.map((chip) => <ChipBox key={chip.step.path} chip={chip} {...props} />)}
     </g>
   );
 }
@@ -195,29 +195,29 @@ function compactStep({ card, frame, counts }: CardProps): string {
   return busiest && number > 0 ? `${busiest.title} ${count(number)}` : "";
 }
 
-function ChipBox({ chip, card, counts, frame, hrefOf }: CardProps & { readonly chip: Chip }): JSX.Element {
-  const step = card.state.steps.find((each) => each.path === chip.path);
-  const number = counts?.(chip.path);
-  const lit = frame?.active === chip.path;
-  const via = !lit && (frame?.from === chip.path || (frame?.via.includes(chip.path) ?? false));
+function ChipBox({ chip, counts, frame, hrefOf }: CardProps & { readonly chip: Chip }): JSX.Element {
+  const { step, x, y, width } = chip;
+  const { path, title, kind } = step;
+  const number = counts?.(path);
+  const lit = frame?.active === path;
+  const via = !lit && (frame?.from === path || (frame?.via.includes(path) ?? false));
   const classes = [
     "chip",
-    step?.kind ?? "",
+    kind,
     lit ? "lit" : "",
     via ? "via" : "",
     number === undefined ? "" : number > 0 ? "some" : "none",
   ];
-  const { x, y, width, title } = chip;
-  const href = hrefOf && number ? hrefOf(chip.path) : undefined;
+  const href = hrefOf && number ? hrefOf(path) : undefined;
   const weight = lit || number ? 640 : 400;
   const room = width - 25 - (number ? measure(count(number), 11.5, 640) + 6 : 0);
   const body = (
     <>
-      {href === undefined && <title>{step?.description ?? ""}</title>}
+      {href === undefined && <title>{step.description}</title>}
       <rect x={x} y={y} width={width} height={CHIP} rx="6" />
-      {step?.kind === "effect" && <path class="mark" d={`M${x + 7} ${y + 6.5}l6.5 4-6.5 4z`} />}
-      {step?.kind === "rest" && <circle class="mark" cx={x + 10} cy={y + 10.5} r="2.5" />}
-      {step?.kind === "choice" && <path class="mark" d={`M${x + 10} ${y + 6.5}l4 4-4 4-4-4z`} />}
+      {kind === "effect" && <path class="mark" d={`M${x + 7} ${y + 6.5}l6.5 4-6.5 4z`} />}
+      {kind === "rest" && <circle class="mark" cx={x + 10} cy={y + 10.5} r="2.5" />}
+      {kind === "choice" && <path class="mark" d={`M${x + 10} ${y + 6.5}l4 4-4 4-4-4z`} />}
       <text
         x={x + 19}
         y={y + 14.5}
