@@ -7,6 +7,7 @@ import { familyClass } from "../families.ts";
 import { formatFilter } from "../fleet/query.ts";
 import { Link } from "../link.tsx";
 import { chart, summary } from "../live/model.ts";
+import { ScrollTable } from "../scroll_table.tsx";
 import { count, plural } from "../text/time.ts";
 import { type Flows, topFlows, wayKey } from "./flow.ts";
 import { Inside } from "./inside.tsx";
@@ -172,28 +173,17 @@ function Opened({ state, counts }: {
       </ul>
       <details>
         <summary>Transitions inside, with guards</summary>
-        <div class="scroll" role="region" aria-label={`Transitions inside ${state.path}`} tabIndex={0}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">From</th>
-                <th scope="col">To</th>
-                <th scope="col">When</th>
-              </tr>
-            </thead>
-            <tbody>
-              {(state.inside?.arrows ?? []).filter((each) => each.guards.length > 0).map((each, index) => (
-                <tr key={index} class={arrow === each ? "near" : ""}>
-                  <td>{names(each.from)}</td>
-                  <td>{names(each.to)}</td>
-                  <td>
-                    {each.guards.map((guard, at) => <p key={at}>{guardText(guard)}</p>)}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <ScrollTable label={`Transitions inside ${state.path}`} heads={["From", "To", "When"]}>
+          {(state.inside?.arrows ?? []).filter((each) => each.guards.length > 0).map((each, index) => (
+            <tr key={index} class={arrow === each ? "near" : ""}>
+              <td>{names(each.from)}</td>
+              <td>{names(each.to)}</td>
+              <td>
+                {each.guards.map((guard, at) => <p key={at}>{guardText(guard)}</p>)}
+              </td>
+            </tr>
+          ))}
+        </ScrollTable>
       </details>
     </div>
   );
@@ -212,38 +202,28 @@ function Ways({ chart, flows, onNear }: {
   return (
     <details class="ways-table">
       <summary>All ways between the states</summary>
-      <div class="scroll" role="region" aria-label="Ways between the states" tabIndex={0}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">From</th>
-              <th scope="col">To</th>
-              <th scope="col">When</th>
-              <th scope="col">Last minute</th>
-              <th scope="col">Since the start</th>
+      <ScrollTable
+        label="Ways between the states"
+        heads={["From", "To", "When", "Last minute", "Since the start"]}
+      >
+        {chart.moves.map((move) => {
+          const key = wayKey(move);
+          const flow = flows.get(key);
+          return (
+            <tr
+              key={key}
+              onPointerEnter={() => onNear(key)}
+              onPointerLeave={() => onNear(undefined)}
+            >
+              <td>{move.from}</td>
+              <td>{move.to}</td>
+              <td>{move.guards.map(guardText).join("; ")}</td>
+              <td class="figure">{count(flow?.lastMinute ?? 0)}</td>
+              <td class="figure">{count(flow?.total ?? 0)}</td>
             </tr>
-          </thead>
-          <tbody>
-            {chart.moves.map((move) => {
-              const key = wayKey(move);
-              const flow = flows.get(key);
-              return (
-                <tr
-                  key={key}
-                  onPointerEnter={() => onNear(key)}
-                  onPointerLeave={() => onNear(undefined)}
-                >
-                  <td>{move.from}</td>
-                  <td>{move.to}</td>
-                  <td>{move.guards.map(guardText).join("; ")}</td>
-                  <td class="figure">{count(flow?.lastMinute ?? 0)}</td>
-                  <td class="figure">{count(flow?.total ?? 0)}</td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
+          );
+        })}
+      </ScrollTable>
     </details>
   );
 }
