@@ -8,7 +8,7 @@ import { shown } from "../text/safe.ts";
 import { count, duration, plural, timeOfDay } from "../text/time.ts";
 import { At } from "../when.tsx";
 import { CopyButton } from "./copy.tsx";
-import { chapters, historyText, isMove } from "./steps.ts";
+import { chapters, historyText, isMove, wayOf } from "./steps.ts";
 
 /** What {@linkcode History} takes. */
 export interface HistoryProps {
@@ -29,15 +29,13 @@ export function History({ history, at, onGo }: HistoryProps): JSX.Element {
     const frame = step?.closest<HTMLElement>(".chapters");
     if (!step || !frame) return;
     // Only the list itself moves: the chart stays where it is looked at.
-    const [top, bottom] = [
-      step.offsetTop - frame.offsetTop,
-      step.offsetTop - frame.offsetTop + step.offsetHeight,
-    ];
+    const top = step.offsetTop - frame.offsetTop;
+    const bottom = top + step.offsetHeight;
     if (top < frame.scrollTop) frame.scrollTop = top - 40;
     else if (bottom > frame.scrollTop + frame.clientHeight) frame.scrollTop = bottom - frame.clientHeight + 8;
   }, [at]);
-  const kept = quiet ? entries : entries.filter(isMove);
-  const hidden = entries.length - entries.filter(isMove).length;
+  const moves = entries.filter(isMove);
+  const hidden = entries.length - moves.length;
   return (
     <section class="panel history" aria-labelledby="history-heading" ref={list}>
       <div class="heading">
@@ -60,7 +58,7 @@ export function History({ history, at, onGo }: HistoryProps): JSX.Element {
       </div>
       {entries.length === 0 && <p class="soft">Nothing happened since this operator started.</p>}
       <div class="chapters" tabIndex={0} role="region" aria-label="Steps, the newest first">
-        {chapters(kept).map((chapter) => (
+        {chapters(quiet ? entries : moves).map((chapter) => (
           <section
             key={`${chapter.generation}-${chapter.entries[0]?.n}`}
             id={`generation-${chapter.generation}`}
@@ -86,7 +84,8 @@ function Step({ entry, shownNow, onGo }: {
   readonly shownNow: boolean;
   readonly onGo: (at: number | undefined) => void;
 }): JSX.Element {
-  const { n, at, event, cause, from, to, via, durationMs, calls, repeated = 0, lastAt } = entry;
+  const { n, at, event, cause, from, to, durationMs, calls, repeated = 0, lastAt } = entry;
+  const way = wayOf(entry);
   const moved = topOf(from) !== topOf(to);
   return (
     <li data-step={n} class={shownNow ? "step here" : "step"}>
@@ -105,14 +104,12 @@ function Step({ entry, shownNow, onGo }: {
       </button>
       <p class="cause">{shown(cause)}</p>
       <p class={moved ? "trail moved" : "trail"}>
-        {from === to && via.length === 0
-          ? <Place path={to} />
-          : [from, ...via, to].filter((path, i, all) => path !== all[i - 1]).map((path, index, all) => (
-            <span key={index}>
-              {index > 0 && <span class="soft" aria-label="to">→</span>}
-              <Place path={path} short={index > 0 && topOf(all[index - 1] ?? "") === topOf(path)} />
-            </span>
-          ))}
+        {way.length === 1 ? <Place path={to} /> : way.map((path, index) => (
+          <span key={index}>
+            {index > 0 && <span class="soft" aria-label="to">→</span>}
+            <Place path={path} short={index > 0 && topOf(way[index - 1] ?? "") === topOf(path)} />
+          </span>
+        ))}
         <span class="soft">after {duration(durationMs)}</span>
       </p>
       {calls.length > 0 && (

@@ -21,19 +21,20 @@ export interface Frame {
   readonly passed: readonly string[];
 }
 
+/** The innermost state that is active, as a dotted path. */
+export function activeOf({ configuration, row }: DatabaseDetail): string {
+  return configuration.at(-1) ?? row.state;
+}
+
 /** The present. */
 export function presentFrame(detail: DatabaseDetail): Frame {
-  const active = detail.configuration.at(-1) ?? detail.row.state;
+  const active = activeOf(detail);
   return { active, top: topOf(active), via: [], passed: [] };
 }
 
 /** One step of the history. */
 export function stepFrame(entry: HistoryEntry): Frame {
-  const passed: string[] = [];
-  for (const path of [entry.from, ...entry.via, entry.to]) {
-    const top = topOf(path);
-    if (top !== "" && passed.at(-1) !== top) passed.push(top);
-  }
+  const passed = withoutRepeats(wayOf(entry).map(topOf).filter((top) => top !== ""));
   return {
     active: entry.to,
     top: topOf(entry.to),
@@ -41,6 +42,15 @@ export function stepFrame(entry: HistoryEntry): Frame {
     via: entry.via,
     passed: passed.length > 1 ? passed : [],
   };
+}
+
+/** The states that a step led through, from the one it left to the one it entered; one alone where it stayed. */
+export function wayOf({ from, via, to }: HistoryEntry): string[] {
+  return withoutRepeats([from, ...via, to]);
+}
+
+function withoutRepeats(paths: readonly string[]): string[] {
+  return paths.filter((path, index) => path !== paths[index - 1]);
 }
 
 /** Entries of one generation of the resource, the newest first. */
@@ -97,9 +107,7 @@ export function historyText(history: HistoryAnswer): string {
   for (const entry of entries) {
     if (entry.generation !== generation) lines.push("", `generation ${entry.generation}`);
     generation = entry.generation;
-    const way = [entry.from, ...entry.via, entry.to].filter((path, i, all) => path !== all[i - 1]).join(
-      " > ",
-    );
+    const way = wayOf(entry).join(" > ");
     const again = entry.repeated ? ` (and ${entry.repeated} more like it)` : "";
     lines.push(`${entry.at}  #${entry.n}  ${entry.event}${again}: ${shown(entry.cause)}`);
     lines.push(
@@ -118,7 +126,7 @@ export function detailText(detail: DatabaseDetail, now: number): string {
     : `${detail.nextTryAt} (in ${coarse(Date.parse(detail.nextTryAt) - now)})`;
   return [
     `${row.namespace}/${row.name} (uid ${row.uid})`,
-    `State        ${detail.configuration.at(-1) ?? row.state}`,
+    `State        ${activeOf(detail)}`,
     `Endpoint     ${shown(row.endpoint) || "none"}`,
     `Provider id  ${shown(row.providerId) || "none"}`,
     `Generation   ${detail.generation}, acted on ${detail.observedGeneration ?? "none"}`,

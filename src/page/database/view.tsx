@@ -15,7 +15,7 @@ import { CopyButton } from "./copy.tsx";
 import { Cache, Facts, Failures } from "./facts.tsx";
 import { Fields } from "./fields.tsx";
 import { History } from "./history.tsx";
-import { detailText, indexAt, presentFrame, stepFrame, walk } from "./steps.ts";
+import { activeOf, detailText, indexAt, presentFrame, stepFrame, walk } from "./steps.ts";
 import { Walker } from "./walker.tsx";
 import { Next, When } from "../when.tsx";
 
@@ -98,6 +98,7 @@ export function Known({ detail, gone, chart }: {
   useEffect(() => {
     announcement.value = told;
   }, [told]);
+  const inner = stepOf(activeOf(detail));
   const top = chart?.states.find((state) => state.path === frame.top);
   return (
     <>
@@ -113,9 +114,7 @@ export function Known({ detail, gone, chart }: {
             <span class={`badge big ${familyClass(row.state)}`}>
               <i class="dot" aria-hidden="true" />
               {shown(row.state)}
-              {stepOf(detail.configuration.at(-1) ?? "") !== "" && (
-                <code>{shown(stepOf(detail.configuration.at(-1) ?? ""))}</code>
-              )}
+              {inner !== "" && <code>{shown(inner)}</code>}
             </span>
             {detail.asleep && <span class="flag">asleep</span>}
             {row.attention && <span class="flag bad">needs a person</span>}
