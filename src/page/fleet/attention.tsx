@@ -22,14 +22,9 @@ export interface AttentionProps {
 
 /** The panel: one calm line when nothing waits. */
 export function Attention({ rows, orphans, known }: AttentionProps): JSX.Element {
-  const waiting = new Map<string, FleetRow[]>();
-  for (const row of rows) {
-    if (!row.attention) continue;
-    const reason = tellingReason(row);
-    waiting.set(reason, [...waiting.get(reason) ?? [], row]);
-  }
-  const reasons = [...waiting].sort(([, a], [, b]) => b.length - a.length);
-  const total = reasons.reduce((sum, [, of]) => sum + of.length, 0);
+  const waiting = rows.filter((row) => row.attention);
+  const reasons = [...Map.groupBy(waiting, tellingReason)].sort(([, a], [, b]) => b.length - a.length);
+  const total = waiting.length;
   const lost = Math.max(orphans.length, known.orphans);
   if (total === 0 && lost === 0) {
     return (

@@ -5,12 +5,13 @@ import { now } from "../live/model.ts";
 import { shown } from "../text/safe.ts";
 import { coarse, count, plural, relative } from "../text/time.ts";
 
-const LANES: readonly (readonly [string, string])[] = [
+/** What the lanes are called, the most urgent first. */
+const LANES: ReadonlyMap<string, string> = new Map([
   ["urgent", "urgent"],
   ["create", "create"],
   ["followUp", "follow-up"],
   ["poll", "poll"],
-];
+]);
 /** Accounts shown before the rest is folded. */
 const OPEN = 3;
 
@@ -36,8 +37,8 @@ export function Budget({ accounts }: { readonly accounts: readonly AccountSummar
 function Account({ account }: { readonly account: AccountSummary }): JSX.Element {
   const { provider, identity, queue, running, concurrency, ratePerSecond, pausedUntil, lastListAt } = account;
   const paused = pausedUntil !== undefined && Date.parse(pausedUntil) > now.value;
-  const calls = total(account.callsLastMinute);
-  const failures = Object.entries(account.failuresLastMinute).filter(([, value]) => value > 0);
+  const calls = inWords(account.callsLastMinute);
+  const failures = inWords(account.failuresLastMinute);
   const waiting = total(queue);
   const limit = ratePerSecond > 0 ? `of ${count(ratePerSecond * 60)}` : "no limit";
   return (
@@ -55,7 +56,7 @@ function Account({ account }: { readonly account: AccountSummary }): JSX.Element
         <div>
           <dt>Calls a minute</dt>
           <dd>
-            <b>{count(calls)}</b> <span class="soft">{limit}</span>
+            <b>{count(total(account.callsLastMinute))}</b> <span class="soft">{limit}</span>
           </dd>
         </div>
         <div>
@@ -76,20 +77,16 @@ function Account({ account }: { readonly account: AccountSummary }): JSX.Element
         </div>
       </dl>
       {waiting > 0 && <Lanes queue={queue} total={waiting} />}
-      {calls > 0 && (
-        <p class="soft verbs">
-          {Object.entries(account.callsLastMinute).filter(([, value]) => value > 0).map(([verb, value]) =>
-            `${verb} ${count(value)}`
-          ).join(" · ")}
-        </p>
-      )}
-      {failures.length > 0 && (
-        <p class="failures">
-          Failed: {failures.map(([kind, value]) => `${shown(kind)} ${count(value)}`).join(" · ")}
-        </p>
-      )}
+      {calls !== "" && <p class="soft verbs">{calls}</p>}
+      {failures !== "" && <p class="failures">Failed: {failures}</p>}
     </article>
   );
+}
+
+/** What there was any of, by name. */
+function inWords(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts).filter(([, value]) => value > 0)
+    .map(([name, value]) => `${shown(name)} ${count(value)}`).join(" · ");
 }
 
 /** Calls that wait, as one band in proportion and in words. */
@@ -98,21 +95,21 @@ function Lanes({ queue, total }: {
   readonly total: number;
 }): JSX.Element {
   let x = 0;
-  const lanes = lanesOf(queue).filter(([lane]) => (queue[lane] ?? 0) > 0);
+  const lanes = lanesOf(queue).filter(({ calls }) => calls > 0);
   return (
     <div class="lanes">
       <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-        {lanes.map(([lane]) => {
-          const width = (queue[lane] ?? 0) / total * 100;
+        {lanes.map(({ lane, calls }) => {
+          const width = calls / total * 100;
           x += width;
           return <rect key={lane} class={lane} x={x - width} width={Math.max(0.5, width - 0.4)} height="6" />;
         })}
       </svg>
       <ul aria-label="Calls that wait, by lane">
-        {lanes.map(([lane, name]) => (
+        {lanes.map(({ lane, calls }) => (
           <li key={lane}>
             <i class={`dot ${lane}`} aria-hidden="true" />
-            {name} {count(queue[lane] ?? 0)}
+            {LANES.get(lane) ?? lane} {count(calls)}
           </li>
         ))}
       </ul>
@@ -120,9 +117,10 @@ function Lanes({ queue, total }: {
   );
 }
 
-function lanesOf(queue: AccountSummary["queue"]): readonly (readonly [string, string])[] {
-  const others = Object.keys(queue).filter((lane) => !LANES.some(([known]) => known === lane));
-  return [...LANES, ...others.map((lane) => [lane, lane] as const)];
+/** The known lanes in their order, then the others. */
+function lanesOf(queue: AccountSummary["queue"]) {
+  const lanes = new Set([...LANES.keys(), ...Object.keys(queue)]);
+  return [...lanes].map((lane) => ({ lane, calls: queue[lane] ?? 0 }));
 }
 
 function strain(account: AccountSummary): number {

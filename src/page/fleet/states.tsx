@@ -6,7 +6,7 @@ import { familyClass } from "../families.ts";
 import { refine } from "../live/browser.ts";
 import { shown } from "../text/safe.ts";
 import { count } from "../text/time.ts";
-import type { FleetFilter } from "./query.ts";
+import { type FleetFilter, tally } from "./query.ts";
 
 /** Width of the band in its own units; the least that shows. */
 const BAND = 1_000;
@@ -20,8 +20,7 @@ export interface StatesProps {
 
 /** The band and the buttons. */
 export function States({ rows, filter }: StatesProps): JSX.Element {
-  const counts = new Map<string, number>();
-  for (const row of rows) counts.set(row.state, (counts.get(row.state) ?? 0) + 1);
+  const counts = new Map(tally(rows, (row) => row.state));
   const names = [
     ...TOP_STATES,
     ...[...counts.keys()].filter((name) => !TOP_STATES.some((each) => each === name)),

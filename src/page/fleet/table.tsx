@@ -44,8 +44,7 @@ export function Table({ rows }: TableProps): JSX.Element {
     let framed = 0;
     const look = () => {
       framed = 0;
-      const top = element.getBoundingClientRect().top;
-      const next = rowWindow(count, height, top, innerHeight - Math.max(0, top));
+      const next = inSight(element, count, height);
       setSight((old) => old.first === next.first && old.end === next.end ? old : next);
     };
     const schedule = () => framed ||= requestAnimationFrame(look);
@@ -79,8 +78,7 @@ export function Table({ rows }: TableProps): JSX.Element {
     else if (y + height > innerHeight - 8) scrollBy(0, y + height - innerHeight + 8);
     wanted.current = next;
     setFocused(next);
-    const top = element.getBoundingClientRect().top;
-    setSight(rowWindow(count, height, top, innerHeight - Math.max(0, top)));
+    setSight(inSight(element, count, height));
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const steps: Readonly<Record<string, number>> = {
@@ -125,8 +123,14 @@ export function Table({ rows }: TableProps): JSX.Element {
   );
 }
 
+/** The rows to draw in `body`, as far as it is scrolled now. */
+function inSight(body: HTMLElement, count: number, height: number): RowWindow {
+  const { top } = body.getBoundingClientRect();
+  return rowWindow(count, height, top, innerHeight - Math.max(0, top));
+}
+
 /** One row. */
-export function Row({ row, index, height, stop, onFocus }: {
+function Row({ row, index, height, stop, onFocus }: {
   readonly row: FleetRow;
   readonly index: number;
   readonly height: number;
