@@ -20,11 +20,11 @@ const ORPHANS_MS = 30_000;
 const order = new NameOrder();
 let feed: Feed | undefined;
 
-/** Asks for `path` as JSON; rejects when the answer is none. */
-async function getJson(path: string, signal: AbortSignal): Promise<unknown> {
+/** Asks for `path` as JSON; rejects when the answer is none, or is not there in time. */
+async function getJson(path: string, signal?: AbortSignal): Promise<unknown> {
   const answer = await fetch(path, {
     headers: { accept: "application/json" },
-    signal: AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]),
+    signal: AbortSignal.any([AbortSignal.timeout(LIMIT_MS), ...(signal ? [signal] : [])]),
   });
   if (!answer.ok) throw new Error(`${path} answered ${answer.status}`);
   return await answer.json();
@@ -104,7 +104,7 @@ async function loadChart(): Promise<void> {
   chartAsked = true;
   model.chart.value = { state: "loading" };
   try {
-    const value = await getJson("/api/chart", new AbortController().signal) as ChartAnswer;
+    const value = await getJson("/api/chart") as ChartAnswer;
     model.chart.value = { state: "here", value };
   } catch (error) {
     model.chart.value = { state: "failed", why: messageOf(error) };
@@ -114,7 +114,7 @@ async function loadChart(): Promise<void> {
 
 async function loadOrphans(): Promise<void> {
   try {
-    const { items } = await getJson("/api/orphans", new AbortController().signal) as { items: OrphanRow[] };
+    const { items } = await getJson("/api/orphans") as { items: OrphanRow[] };
     model.orphans.value = items;
   } catch {
     // The connection says that the operator cannot be reached; what was known of orphans stays.

@@ -17,7 +17,7 @@ import type {
 
 /** What the feed takes from the browser, so that tests can give their own. */
 export interface FeedPorts {
-  /** Answers a GET with JSON; rejects when there is none. */
+  /** Answers a GET with JSON; rejects when there is none, or none in time. */
   readonly get: (path: string, signal: AbortSignal) => Promise<unknown>;
   readonly open: (path: string) => FeedSource;
   /** Calls once before the next painting. */
@@ -51,8 +51,6 @@ export interface FeedListener {
 /** First and longest wait before another try, in milliseconds. */
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 20_000;
-/** How long a snapshot may take, in milliseconds. */
-const SNAPSHOT_LIMIT_MS = 20_000;
 /** How long a stream may be away before the reader is told, in milliseconds; the server asks for 2 s between tries. */
 const FORGIVEN_MS = 4_000;
 /** Within this time of a snapshot a reset counts as a failure, in milliseconds. */
@@ -89,9 +87,7 @@ export class Feed {
     if (this.#source !== undefined && database === this.#wanted) return;
     this.#wanted = database;
     this.#database = undefined;
-    if (this.#paused) return;
-    if (this.#cursor === "") void this.#begin();
-    else this.#listen();
+    if (!this.#paused) this.#go();
   }
 
   /**
@@ -111,6 +107,11 @@ export class Feed {
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
+    this.#go();
+  }
+
+  /** From the last event on, or from the beginning where there was none. */
+  #go(): void {
     if (this.#cursor === "") void this.#begin();
     else this.#listen();
   }
@@ -121,7 +122,6 @@ export class Feed {
     this.#cancel?.();
     this.#begunAt = this.#ports.now();
     const { signal } = this.#abort;
-    const limit = this.#ports.later(() => this.#abort.abort(), SNAPSHOT_LIMIT_MS);
     try {
       const snapshot = await this.#ports.get("/api/fleet", signal) as FleetSnapshot;
       if (signal.aborted) return;
@@ -136,8 +136,6 @@ export class Feed {
     } catch {
       // Whatever it was, the reader is told since when, and it is tried again; one that another took over from failed nobody.
       if (!this.#paused && signal === this.#abort.signal) this.#lose();
-    } finally {
-      limit();
     }
   }
 
