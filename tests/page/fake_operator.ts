@@ -12,16 +12,10 @@ import type {
   OrphanRow,
   StreamEvents,
 } from "../../src/server/api/types.ts";
+import { Assets } from "../../src/server/assets.ts";
 import { sampleOrphans, sampleSummary } from "./samples.ts";
 
-const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-const TYPES: Readonly<Record<string, string>> = {
-  js: "text/javascript",
-  css: "text/css",
-  svg: "image/svg+xml",
-};
-const PAGE = new URL("../../dist/page/", import.meta.url);
+const PAGE = new URL("../../dist/page", import.meta.url).pathname;
 
 /** The server. */
 export class FakeOperator {
@@ -32,6 +26,7 @@ export class FakeOperator {
   readonly #clients = new Set<{ database: string | null; send: (text: string) => void }>();
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #abort = new AbortController();
+  readonly #assets = new Assets(PAGE);
   readonly #chart = once(databaseChart);
   #id = 0;
 
@@ -94,8 +89,15 @@ export class FakeOperator {
       case "/api/stream":
         return this.#stream(url.searchParams.get("database"));
       default:
-        return await this.#file(url.pathname);
+        return await this.#page(request, url);
     }
+  }
+
+  /** A file of the page; every other path is the page itself, which then says that nothing is there. */
+  async #page(request: Request, url: URL): Promise<Response> {
+    const answer = await this.#assets.answer(request, url) ??
+      await this.#assets.answer(request, new URL("/", url));
+    return answer ?? new Response("The page is not built", { status: 500 });
   }
 
   #stream(database: string | null): Response {
@@ -111,15 +113,6 @@ export class FakeOperator {
       cancel: () => void this.#clients.delete(client),
     });
     return new Response(body, { headers: { "content-type": "text/event-stream" } });
-  }
-
-  async #file(path: string): Promise<Response> {
-    const asset = /^\/assets\/[\w.-]+\.(\w+)$/.exec(path);
-    const file = new URL(asset ? `.${path}` : "index.html", PAGE);
-    const type = asset ? TYPES[asset[1] ?? ""] ?? "text/plain" : "text/html; charset=utf-8";
-    return new Response(await Deno.readFile(file), {
-      headers: { "content-type": type, "content-security-policy": CSP },
-    });
   }
 }
 
