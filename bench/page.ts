@@ -44,67 +44,62 @@ const SCROLL_FRAMES = 180;
 
 /** Measures the built page against a server that holds rows and changes them. */
 export async function measurePage({ rows, changesPerSecond, seconds }: PageLoad): Promise<PageCost> {
-  const operator = new FakeOperator();
+  await using operator = new FakeOperator();
   operator.rows = sampleFleet(rows, Date.now());
-  const browser = await openBrowser();
-  try {
-    const { page, faults } = await openPage(browser);
-    await page.goto(operator.url);
-    await page.waitForSelector(".tbody [role=row]");
-    const painted = await page.evaluate(() => ({
-      first: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0,
-      row: performance.now(),
-    }));
-    const session = await page.createCDPSession();
-    await session.send("Performance.enable", { timeDomain: "threadTicks" });
-    const spent = async () => {
-      const { metrics } = await session.send("Performance.getMetrics");
-      return metrics.find(({ name }) => name === "ThreadTime")?.value ?? NaN;
-    };
-    const beforeScroll = await spent();
-    const scrolled = await page.evaluate(async (frames: number) => {
-      const times: number[] = [];
-      const height = document.documentElement.scrollHeight - innerHeight;
-      let last = performance.now();
-      for (let i = 1; i <= frames; i++) {
-        scrollTo(0, height * i / frames);
-        await new Promise((done) => requestAnimationFrame(done));
-        const now = performance.now();
-        times.push(now - last);
-        last = now;
-      }
-      scrollTo(0, 0);
-      return { longest: Math.max(...times), sum: times.reduce((a, b) => a + b, 0) };
-    }, SCROLL_FRAMES);
-    const scrollCpu = await spent() - beforeScroll;
-    const busy = async (work: () => Promise<void>) => {
-      const [before, from] = [await spent(), performance.now()];
-      await work();
-      return (await spent() - before) / ((performance.now() - from) / 1_000);
-    };
-    const busyAtRest = await busy(() => new Promise((done) => setTimeout(done, seconds * 1_000)));
-    const busyUnderStorm = await busy(() => storm(operator, changesPerSecond, seconds));
-    const [last] = operator.rows;
-    if (last) operator.change({ ...last, name: "zz-last-word", attention: true, namespace: "a" });
-    const lastSeen = await waitForText(page, "zz-last-word").then(() => true, () => false);
-    const { JSHeapUsedSize = 0 } = await page.metrics();
-    return {
-      rows,
-      firstPaintMs: painted.first,
-      firstRowMs: painted.row,
-      scrollFramesPerSecond: SCROLL_FRAMES / scrolled.sum * 1_000,
-      longestFrameMs: scrolled.longest,
-      scrollCpuMsPerFrame: scrollCpu * 1_000 / SCROLL_FRAMES,
-      busyAtRest,
-      busyUnderStorm,
-      heapMb: JSHeapUsedSize / 1e6,
-      lastSeen,
-      faults,
-    };
-  } finally {
-    await browser.close();
-    await operator.close();
-  }
+  await using browser = await openBrowser();
+  const { page, faults } = await openPage(browser);
+  await page.goto(operator.url);
+  await page.waitForSelector(".tbody [role=row]");
+  const painted = await page.evaluate(() => ({
+    first: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0,
+    row: performance.now(),
+  }));
+  const session = await page.createCDPSession();
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  const spent = async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    return metrics.find(({ name }) => name === "ThreadTime")?.value ?? NaN;
+  };
+  const beforeScroll = await spent();
+  const scrolled = await page.evaluate(async (frames: number) => {
+    const times: number[] = [];
+    const height = document.documentElement.scrollHeight - innerHeight;
+    let last = performance.now();
+    for (let i = 1; i <= frames; i++) {
+      scrollTo(0, height * i / frames);
+      await new Promise((done) => requestAnimationFrame(done));
+      const now = performance.now();
+      times.push(now - last);
+      last = now;
+    }
+    scrollTo(0, 0);
+    return { longest: Math.max(...times), sum: times.reduce((a, b) => a + b, 0) };
+  }, SCROLL_FRAMES);
+  const scrollCpu = await spent() - beforeScroll;
+  const busy = async (work: () => Promise<void>) => {
+    const [before, from] = [await spent(), performance.now()];
+    await work();
+    return (await spent() - before) / ((performance.now() - from) / 1_000);
+  };
+  const busyAtRest = await busy(() => new Promise((done) => setTimeout(done, seconds * 1_000)));
+  const busyUnderStorm = await busy(() => storm(operator, changesPerSecond, seconds));
+  const [last] = operator.rows;
+  if (last) operator.change({ ...last, name: "zz-last-word", attention: true, namespace: "a" });
+  const lastSeen = await waitForText(page, "zz-last-word").then(() => true, () => false);
+  const { JSHeapUsedSize = 0 } = await page.metrics();
+  return {
+    rows,
+    firstPaintMs: painted.first,
+    firstRowMs: painted.row,
+    scrollFramesPerSecond: SCROLL_FRAMES / scrolled.sum * 1_000,
+    longestFrameMs: scrolled.longest,
+    scrollCpuMsPerFrame: scrollCpu * 1_000 / SCROLL_FRAMES,
+    busyAtRest,
+    busyUnderStorm,
+    heapMb: JSHeapUsedSize / 1e6,
+    lastSeen,
+    faults,
+  };
 }
 
 /** Changes rows as fast as asked, told as often as the operator tells. */

@@ -120,19 +120,17 @@ Deno.test("no view has a serious fault of accessibility or is wider than the scr
   await buildPage();
   const folder = Deno.env.get("PAGE_PICTURES") ??
     await Deno.makeTempDir({ prefix: "externaldatabase-pictures-" });
-  const operator = new FakeOperator();
+  await using operator = new FakeOperator();
   const now = Date.now();
   const row = sampleRow({ uid: "orders", state: "Drifted", detail: "Drifted.modify" });
   operator.rows = [...sampleFleet(400, now), row];
   operator.details.set("shop/orders", sampleDetail(row, now));
-  const browser = await openBrowser();
+  await using browser = await openBrowser();
   try {
     assertEquals(await inspect(browser, operator.url, folder), []);
     const pictures = [...Deno.readDirSync(folder)].filter(({ name }) => name.endsWith(".png"));
     assert(pictures.length >= 3 * LOOKS.length);
   } finally {
-    await browser.close();
-    await operator.close();
     if (Deno.env.get("PAGE_PICTURES") === undefined) await Deno.remove(folder, { recursive: true });
   }
 });

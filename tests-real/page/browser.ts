@@ -69,3 +69,12 @@ export async function waitForText(page: Page, text: string, selector = "body"): 
     text,
   );
 }
+
+/** Waits until the focus is in a row of the fleet's list, by its place. */
+export async function waitForFocus(page: Page, row: number): Promise<void> {
+  await page.waitForFunction(
+    (row: string) => document.activeElement?.closest("[data-row]")?.getAttribute("data-row") === row,
+    {},
+    String(row),
+  );
+}

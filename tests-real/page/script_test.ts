@@ -72,64 +72,59 @@ async function waitToRead(page: Page, texts: readonly string[]): Promise<void> {
 
 Deno.test("script from the cloud and in annotations is text in every view of a running operator, as far as CRD and cloud let it in", async () => {
   await using world = await openWorld(2);
-  const browser = await openBrowser();
-  try {
-    const { page, dialogs, traces, faults } = await openTraced(browser);
-    for (const field of ["engine", "version", "className", "providerId"]) {
-      await assertRejects(
-        () => world.kube("PATCH", "orders", { spec: { [field]: image(field) } }),
-        Error,
-        field,
-      );
-    }
-    const id = async (name: string) => (await world.detail(name)).row.providerId ?? "";
-    const [orders, catalogue] = [await id("orders"), await id("catalogue")];
-    world.cloud.faults.add({
-      verbs: ["modify"],
-      fault: { answer: { status: 400, code: "InvalidParameter", message: script("refusal") } },
-    });
-    world.cloud.edit(orders, { engine: image("engine"), endpoint: script("endpoint") });
-    world.cloud.edit(catalogue, { version: image("version") });
-    for (const name of ["orders", "catalogue"]) {
-      await world.kube("PATCH", name, {
-        metadata: {
-          labels: { app: "x" },
-          annotations: { "db.my.domain/reconcile": image("reconcile"), note: script("note") },
-        },
-      });
-    }
-    const told = async (name: string, mark: string) =>
-      JSON.stringify(await world.detail(name)).includes(mark);
-    await eventually(
-      "the operator has seen it",
-      async () =>
-        await told("orders", "ran='engine'") && await told("orders", "ran='endpoint'") &&
-        await told("catalogue", "ran='version'") && await told("catalogue", "ran='refusal'"),
-      PATIENCE_MS,
-      200,
+  await using browser = await openBrowser();
+  const { page, dialogs, traces, faults } = await openTraced(browser);
+  for (const field of ["engine", "version", "className", "providerId"]) {
+    await assertRejects(
+      () => world.patch("orders", { spec: { [field]: image(field) } }),
+      Error,
+      field,
     );
-    const looks: readonly (readonly [string, readonly string[]])[] = [
-      ["/", [script("endpoint")]],
-      [`/?q=${encodeURIComponent(image("query"))}`, ["No database matches"]],
-      ["/chart", ["Available"]],
-      ["/databases/default/orders", [image("engine"), script("endpoint")]],
-      ["/databases/default/catalogue", [image("version"), script("refusal")]],
-    ];
-    for (const [path, texts] of looks) {
-      await page.goto(world.url + path);
-      await waitToRead(page, texts);
-      assertEquals(await traces(), CLEAN, path);
-    }
-    assertEquals([dialogs, faults], [[], []]);
-  } finally {
-    await browser.close();
   }
+  const id = async (name: string) => (await world.detail(name)).row.providerId ?? "";
+  const [orders, catalogue] = [await id("orders"), await id("catalogue")];
+  world.cloud.faults.add({
+    verbs: ["modify"],
+    fault: { answer: { status: 400, code: "InvalidParameter", message: script("refusal") } },
+  });
+  world.cloud.edit(orders, { engine: image("engine"), endpoint: script("endpoint") });
+  world.cloud.edit(catalogue, { version: image("version") });
+  for (const name of ["orders", "catalogue"]) {
+    await world.patch(name, {
+      metadata: {
+        labels: { app: "x" },
+        annotations: { "db.my.domain/reconcile": image("reconcile"), note: script("note") },
+      },
+    });
+  }
+  const told = async (name: string, mark: string) => JSON.stringify(await world.detail(name)).includes(mark);
+  await eventually(
+    "the operator has seen it",
+    async () =>
+      await told("orders", "ran='engine'") && await told("orders", "ran='endpoint'") &&
+      await told("catalogue", "ran='version'") && await told("catalogue", "ran='refusal'"),
+    PATIENCE_MS,
+    200,
+  );
+  const looks: readonly (readonly [string, readonly string[]])[] = [
+    ["/", [script("endpoint")]],
+    [`/?q=${encodeURIComponent(image("query"))}`, ["No database matches"]],
+    ["/chart", ["Available"]],
+    ["/databases/default/orders", [image("engine"), script("endpoint")]],
+    ["/databases/default/catalogue", [image("version"), script("refusal")]],
+  ];
+  for (const [path, texts] of looks) {
+    await page.goto(world.url + path);
+    await waitToRead(page, texts);
+    assertEquals(await traces(), CLEAN, path);
+  }
+  assertEquals([dialogs, faults], [[], []]);
 });
 
 Deno.test("script in every text that the API has is text in every view; the browser would have told otherwise", async () => {
   await buildPage();
   const now = Date.now();
-  const operator = new FakeOperator();
+  await using operator = new FakeOperator();
   const row = sampleRow({
     engine: image("engine"),
     version: script("version"),
@@ -194,45 +189,40 @@ Deno.test("script in every text that the API has is text in every view; the brow
       })),
     },
   });
-  const browser = await openBrowser();
-  try {
-    const { page, dialogs, traces, faults } = await openTraced(browser);
-    const looks: readonly (readonly [string, readonly string[]])[] = [
-      ["/", [
-        ...[image("engine"), script("version"), image("className"), script("message"), script("synced")],
-        ...[image("account"), script("provider"), image("identity"), image("orphan")],
-      ]],
-      ["/chart", ["Available"]],
-      ["/databases/shop/orders", [
-        ...[image("endpoint"), script("providerId"), image("className")],
-        ...[image("field"), script("wanted"), image("observed"), image("reason0"), script("message1")],
-        ...[
-          image("policy"),
-          script("failure"),
-          image("event1"),
-          script("cause2"),
-          image("verb"),
-          script("detail"),
-        ],
-      ]],
-    ];
-    for (const [path, texts] of looks) {
-      await page.goto(operator.url + path);
-      await waitToRead(page, texts);
-      // Through the history too: each step is told anew.
-      if (path.startsWith("/databases/")) {
-        for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowLeft");
-        await page.waitForSelector(".step.here");
-      }
-      assertEquals(await traces(), CLEAN, path);
+  await using browser = await openBrowser();
+  const { page, dialogs, traces, faults } = await openTraced(browser);
+  const looks: readonly (readonly [string, readonly string[]])[] = [
+    ["/", [
+      ...[image("engine"), script("version"), image("className"), script("message"), script("synced")],
+      ...[image("account"), script("provider"), image("identity"), image("orphan")],
+    ]],
+    ["/chart", ["Available"]],
+    ["/databases/shop/orders", [
+      ...[image("endpoint"), script("providerId"), image("className")],
+      ...[image("field"), script("wanted"), image("observed"), image("reason0"), script("message1")],
+      ...[
+        image("policy"),
+        script("failure"),
+        image("event1"),
+        script("cause2"),
+        image("verb"),
+        script("detail"),
+      ],
+    ]],
+  ];
+  for (const [path, texts] of looks) {
+    await page.goto(operator.url + path);
+    await waitToRead(page, texts);
+    // Through the history too: each step is told anew.
+    if (path.startsWith("/databases/")) {
+      for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowLeft");
+      await page.waitForSelector(".step.here");
     }
-    assertEquals([dialogs, faults], [[], []]);
-    // What is put in as markup is seen by the same watch, or all of the above would prove nothing.
-    await page.evaluate((text) => document.body.insertAdjacentHTML("beforeend", text), image("control"));
-    await eventually("a report", async () => (await traces()).reports.length > 0, 10_000, 50);
-    assertEquals((await traces()).elements.length, 1);
-  } finally {
-    await browser.close();
-    await operator.close();
+    assertEquals(await traces(), CLEAN, path);
   }
+  assertEquals([dialogs, faults], [[], []]);
+  // What is put in as markup is seen by the same watch, or all of the above would prove nothing.
+  await page.evaluate((text) => document.body.insertAdjacentHTML("beforeend", text), image("control"));
+  await eventually("a report", async () => (await traces()).reports.length > 0, 10_000, 50);
+  assertEquals((await traces()).elements.length, 1);
 });

@@ -28,8 +28,8 @@ export interface World extends AsyncDisposable {
   /** Asks the operator's API. */
   fleet(): Promise<FleetSnapshot>;
   detail(name: string): Promise<DatabaseDetail>;
-  /** Asks the Kubernetes API, in the namespace `default`. */
-  kube(method: string, name: string, body?: unknown): Promise<void>;
+  /** Patches a resource of the namespace `default`, as a person would by kubectl. */
+  patch(name: string, change: unknown): Promise<void>;
 }
 
 const DATABASES = "/apis/crd.my.domain/v1/namespaces/default/externaldatabases";
@@ -41,12 +41,12 @@ export async function openWorld(samples: number): Promise<World> {
   const directory = await Deno.makeTempDir({ prefix: "externaldatabase-page-" });
   const served = await serveEmbeddedApi({ hostname: "127.0.0.1", port: 0, clock, random, log });
   const stop = new AbortController();
-  const ask = async (method: string, path: string, body?: unknown) => {
+  const ask = async (method: "POST" | "PATCH", path: string, body: unknown) => {
     const answer = await served.api.fetch(
       new Request(`http://embedded${path}?fieldManager=test`, {
         method,
         headers: { "content-type": method === "PATCH" ? "application/merge-patch+json" : "application/json" },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        body: JSON.stringify(body),
       }),
     );
     const text = await answer.text();
@@ -85,7 +85,7 @@ export async function openWorld(samples: number): Promise<World> {
     cloud,
     fleet: () => get("/api/fleet"),
     detail: (name) => get(`/api/databases/default/${name}`),
-    kube: (method, name, body) => ask(method, method === "POST" ? DATABASES : `${DATABASES}/${name}`, body),
+    patch: (name, change) => ask("PATCH", `${DATABASES}/${name}`, change),
     async [Symbol.asyncDispose]() {
       stop.abort();
       await running;

@@ -18,7 +18,7 @@ import { sampleOrphans, sampleSummary } from "./samples.ts";
 const PAGE = new URL("../../dist/page", import.meta.url).pathname;
 
 /** The server. */
-export class FakeOperator {
+export class FakeOperator implements AsyncDisposable {
   rows: FleetRow[] = [];
   details = new Map<string, DatabaseDetail>();
   orphans: readonly OrphanRow[] = sampleOrphans;
@@ -61,7 +61,7 @@ export class FakeOperator {
   }
 
   /** Ends it, streams and all. */
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#abort.abort();
     await this.#server.finished;
   }
