@@ -1,13 +1,23 @@
 /** The Helm chart by itself: it makes what kustomize makes, and refuses values that are wrong with words that help. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { stringify } from "yaml";
-import { CHART, composed, helm, kustomized, type Manifest, nameOf, templated } from "../support/helm.ts";
+import {
+  CHART,
+  composed,
+  exampleValues,
+  helm,
+  kustomized,
+  type Manifest,
+  nameOf,
+  OVERLAYS,
+  templated,
+} from "../support/helm.ts";
+import { NAME, SYSTEM } from "../support/installed.ts";
 
 const home = await Deno.makeTempDir({ prefix: "externaldatabase-helm-" });
 addEventListener("unload", () => Deno.removeSync(home, { recursive: true }));
 
 const VALUES = [...Deno.readDirSync(`${CHART}/ci`)].map(({ name }) => name).toSorted();
-const values = (name: string) => `--values=${CHART}/ci/${name}-values.yaml`;
 
 /** Labels and annotations that only Helm sets. */
 const OF_HELM = new Set([
@@ -66,17 +76,8 @@ Deno.test("helm lint finds nothing, with the chart's own values and with each of
   }
 });
 
-for (
-  const [folder, ...args] of [
-    ["."],
-    ["simulated", values("simulated")],
-    ["http", values("http")],
-    ["postgres", values("postgres")],
-    ["aws-rds", values("aws-rds")],
-    ["namespaced", values("namespaced")],
-    ["classes", values("classes")],
-  ] as const
-) {
+for (const folder of [".", ...OVERLAYS]) {
+  const args = folder === "." ? [] : [exampleValues(folder)];
   Deno.test(`the chart makes what kubectl apply -k deploy/${folder === "." ? "" : folder} makes`, async () => {
     const [chart, overlay] = await Promise.all([templated(home, ...args), kustomized(folder)]);
     const [made, wanted] = [byName(chart), byName(overlay)];
@@ -118,7 +119,7 @@ Deno.test("the chart's tls and httpAuth are the components http-tls and http-acc
 });
 
 Deno.test("every value reaches its object", async () => {
-  const made = byName(await templated(home, values("everything")));
+  const made = byName(await templated(home, exampleValues("everything")));
   const text = stringify(made, { lineWidth: 0 });
   for (
     const word of [
@@ -221,11 +222,10 @@ Deno.test("the chart is packaged with its CRDs, and the package makes the same",
   const packed = await helm({ home }, "package", CHART, "--destination", home);
   assertEquals(packed.code, 0, packed.stderr);
   const file = /saved it to: (\S+)/.exec(packed.stdout)?.[1] ?? "";
-  const where = ["externaldatabase-operator", "--namespace=externaldatabase-system"];
-  const [fromFile, fromFolder] = await Promise.all([
-    helm({ home }, "template", where[0]!, file, where[1]!),
-    helm({ home }, "template", where[0]!, CHART, where[1]!),
-  ]);
+  const [fromFile, fromFolder] = await Promise.all(
+    [file, CHART].map((chart) => helm({ home }, "template", NAME, chart, `--namespace=${SYSTEM}`)),
+  );
+  assert(fromFile && fromFolder);
   assertEquals(fromFile.stdout, fromFolder.stdout);
   assertStringIncludes(fromFile.stdout, "name: externaldatabases.crd.my.domain");
 });

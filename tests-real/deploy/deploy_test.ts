@@ -1,11 +1,12 @@
 /** The manifests in deploy/, on a real API server: accepted, admitted, and the operator's rights neither more nor less. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { parse } from "yaml";
+import { OVERLAYS } from "../support/helm.ts";
+import { NAME, SYSTEM } from "../support/installed.ts";
 import { startKube } from "../support/kube.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
-const SYSTEM = "externaldatabase-system";
-const USER = `system:serviceaccount:${SYSTEM}:externaldatabase-operator`;
+const USER = `system:serviceaccount:${SYSTEM}:${NAME}`;
 
 /** group/resource[/subresource], verb, name, namespace. */
 type Right = readonly [resource: string, verb: string, name?: string | undefined, namespace?: string];
@@ -91,14 +92,7 @@ Deno.test("kubectl apply -k deploy/ installs the operator with the least rights"
       const applied = await kube.kubectl("apply", "--validate=strict", "-f", `${ROOT}crds/`);
       assertEquals([applied.code, applied.stderr], [0, ""]);
     });
-    for (
-      const overlay of [
-        "deploy",
-        ...["simulated", "http", "postgres", "aws-rds", "namespaced", "classes"].map((name) =>
-          `deploy/${name}`
-        ),
-      ]
-    ) {
+    for (const overlay of ["deploy", ...OVERLAYS.map((name) => `deploy/${name}`)]) {
       await t.step(`the pod of ${overlay} is admitted under the restricted standard`, async () => {
         const rendered = (await kube.kubectl("kustomize", `${ROOT}${overlay}`)).stdout.split("\n---\n");
         const deployment = rendered.map((text) => parse(text)).find(({ kind }) => kind === "Deployment");

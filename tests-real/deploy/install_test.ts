@@ -1,13 +1,12 @@
 /** Installing, upgrading and removing on a real API server, by Helm and by each overlay. No pod runs there. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { CHART, helm, helmBinary, kustomized } from "../support/helm.ts";
+import { asList, CHART, helm, helmBinary, kustomized, OVERLAYS } from "../support/helm.ts";
+import { NAME, SYSTEM } from "../support/installed.ts";
 import { type Kube, startKube } from "../support/kube.ts";
 import { must, run as runCommand } from "../support/process.ts";
 import { inOrder } from "../support/steps.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
-const SYSTEM = "externaldatabase-system";
-const NAME = "externaldatabase-operator";
 const CRD = "externaldatabases.crd.my.domain";
 
 /** kubectl as the admin; throws what it said when it fails. */
@@ -45,7 +44,7 @@ Deno.test("each overlay and component of deploy/, and what the chart makes of ea
   const apply = (...args: string[]) => kube.kubectl("apply", "--validate=strict", ...args);
   try {
     for (const name of ["team-a", "team-b"]) await kubectl(kube, "create", "namespace", name);
-    for (const folder of ["", "simulated", "http", "postgres", "aws-rds", "namespaced", "classes"]) {
+    for (const folder of ["", ...OVERLAYS]) {
       await t.step(`deploy/${folder}`, async () => {
         const applied = await apply("-k", `${ROOT}deploy/${folder}`);
         assertEquals([applied.code, applied.stderr], [0, ""]);
@@ -56,11 +55,7 @@ Deno.test("each overlay and component of deploy/, and what the chart makes of ea
     }
     for (const component of ["pod-disruption-budget", "network-policy", "service-monitor"]) {
       await t.step(`deploy/components/${component}`, async () => {
-        const stdin = JSON.stringify({
-          apiVersion: "v1",
-          kind: "List",
-          items: await kustomized(`components/${component}`),
-        });
+        const stdin = asList(await kustomized(`components/${component}`));
         const dry = ["apply", "--validate=strict", "--dry-run=server", "-f", "-"];
         const applied = await kube.kubectlWith({ stdin }, ...dry);
         if (component !== "service-monitor") return assertEquals([applied.code, applied.stderr], [0, ""]);
@@ -96,6 +91,11 @@ Deno.test("a release of the chart is installed, upgraded with its CRDs, and remo
   const step = inOrder(t);
   const home = `${kube.dir}/helm`;
   const run = (...args: string[]) => helm({ home, kubeconfig: kube.kubeconfig }, ...args);
+  const done = async (...args: string[]) => {
+    const output = await run(...args);
+    assertEquals(output.code, 0, output.stderr);
+    return output.stdout;
+  };
   const within = `--namespace=${SYSTEM}`;
   const columns = () => kubectl(kube, "get", "crd", CRD, "-o=jsonpath={..additionalPrinterColumns[*].name}");
   try {
@@ -109,9 +109,8 @@ Deno.test("a release of the chart is installed, upgraded with its CRDs, and remo
       await Deno.writeTextFile(file, without);
       const chart = await Deno.readTextFile(`${older}/Chart.yaml`);
       await Deno.writeTextFile(`${older}/Chart.yaml`, chart.replace(/^version: .*/m, "version: 0.0.1"));
-      const installed = await run("install", NAME, older, within, "--create-namespace");
-      assertEquals(installed.code, 0, installed.stderr);
-      assertStringIncludes(installed.stdout, "It has no account of its own");
+      const installed = await done("install", NAME, older, within, "--create-namespace");
+      assertStringIncludes(installed, "It has no account of its own");
       assert(!/\bVersion\b/.test(await columns()), await columns());
     });
     await step("a resource", async () => {
@@ -126,8 +125,7 @@ Deno.test("a release of the chart is installed, upgraded with its CRDs, and remo
       assertEquals(made.code, 0, made.stderr);
     });
     await step("the upgrade upgrades the CRD too, and keeps the resource", async () => {
-      const upgraded = await run("upgrade", NAME, CHART, within, "--set=replicas=3");
-      assertEquals(upgraded.code, 0, upgraded.stderr);
+      await done("upgrade", NAME, CHART, within, "--set=replicas=3");
       assertMatch(await columns(), /\bVersion\b/);
       const replicas = ["get", "deployment", NAME, "-n", SYSTEM, "-o=jsonpath={.spec.replicas}"];
       assertEquals(await kubectl(kube, ...replicas), "3");
@@ -135,8 +133,7 @@ Deno.test("a release of the chart is installed, upgraded with its CRDs, and remo
     });
     await step("it can be rolled back, and forward again", async () => {
       for (const revision of ["1", "2"]) {
-        const back = await run("rollback", NAME, revision, within);
-        assertEquals(back.code, 0, back.stderr);
+        await done("rollback", NAME, revision, within);
       }
       assertMatch(await columns(), /\bVersion\b/);
     });
@@ -151,17 +148,14 @@ Deno.test("a release of the chart is installed, upgraded with its CRDs, and remo
     });
     await step("one for its own namespace is not", async () => {
       await kubectl(kube, "create", "namespace", "team-a");
-      const second = await run(
+      await done(
         ...["install", "another", CHART, "--namespace=elsewhere", "--create-namespace"],
         ...["--set=crds.install=false,access.create=false", '--set-json=namespaces=["team-a"]'],
       );
-      assertEquals(second.code, 0, second.stderr);
-      const removed = await run("uninstall", "another", "--namespace=elsewhere");
-      assertEquals(removed.code, 0, removed.stderr);
+      await done("uninstall", "another", "--namespace=elsewhere");
     });
     await step("the uninstall leaves the CRDs, and the resource with its finalizer", async () => {
-      const removed = await run("uninstall", NAME, within);
-      assertEquals(removed.code, 0, removed.stderr);
+      await done("uninstall", NAME, within);
       assertEquals((await kube.kubectl("get", "deployment", NAME, "-n", SYSTEM)).code, 1);
       assertEquals(
         await kubectl(kube, "get", "clusterrole", "-o=name").then((all) => /operator/.test(all)),
@@ -171,16 +165,14 @@ Deno.test("a release of the chart is installed, upgraded with its CRDs, and remo
       assertEquals(finalizers, "db.my.domain/finalizer");
     });
     await step("and the same release can be installed again over them", async () => {
-      const again = await run("install", NAME, CHART, within);
-      assertEquals(again.code, 0, again.stderr);
+      await done("install", NAME, CHART, within);
       await run("uninstall", NAME, within);
     });
     await step("what kustomize installed a release can take over", async () => {
       await kubectl(kube, "apply", "-k", `${ROOT}deploy`);
       const refused = await run("install", NAME, CHART, within);
       assert(refused.code !== 0, "only when asked for");
-      const taken = await run("install", NAME, CHART, within, "--take-ownership", "--force-conflicts");
-      assertEquals(taken.code, 0, taken.stderr);
+      await done("install", NAME, CHART, within, "--take-ownership", "--force-conflicts");
     });
     await step("the ServiceMonitor needs its CRD, and is accepted with it", async () => {
       const values = ["upgrade", NAME, CHART, within, "--set=serviceMonitor.enabled=true"];
@@ -189,8 +181,7 @@ Deno.test("a release of the chart is installed, upgraded with its CRDs, and remo
       assertStringIncludes(without.stderr, "ServiceMonitor");
       await kube.kubectlWith({ stdin: SERVICE_MONITOR }, "apply", "-f", "-");
       await kubectl(kube, "wait", "--for=condition=Established", "crd", "--all", "--timeout=30s");
-      const upgraded = await run(...values);
-      assertEquals(upgraded.code, 0, upgraded.stderr);
+      await done(...values);
     });
   } finally {
     await kube.stop();

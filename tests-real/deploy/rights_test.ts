@@ -5,7 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { eventually } from "../../tests/support/eventually.ts";
 import { accountKubeconfig } from "../support/account.ts";
-import { CHART, kustomized, type Manifest, templated } from "../support/helm.ts";
+import { asList, exampleValues, kustomized, type Manifest, templated } from "../support/helm.ts";
 import { NAME, NAMESPACES, SYSTEM, withKube } from "../support/installed.ts";
 import type { Kube } from "../support/kube.ts";
 
@@ -68,7 +68,6 @@ async function rules(kube: Kube, namespace: string): Promise<string[]> {
 }
 
 const OF_RIGHTS = /^(ServiceAccount|(Cluster)?Role(Binding)?)$/;
-const ci = (name: string) => `--values=${CHART}/ci/${name}-values.yaml`;
 
 interface Way {
   readonly name: string;
@@ -94,12 +93,12 @@ const WAYS: readonly Way[] = [
   { name: "the chart", objects: (home) => templated(home), allowed: EVERYWHERE },
   {
     name: "the chart with namespaces",
-    objects: (home) => templated(home, ci("namespaced")),
+    objects: (home) => templated(home, exampleValues("namespaced")),
     allowed: IN_TWO,
   },
   {
     name: "the chart with classes alone",
-    objects: (home) => templated(home, ci("classes")),
+    objects: (home) => templated(home, exampleValues("classes")),
     allowed: BY_CLASSES,
   },
   {
@@ -136,7 +135,7 @@ Deno.test("each way of installing gives the operator's token the rights that are
     for (const { name, objects, allowed } of WAYS) {
       await t.step(name, async () => {
         const items = (await objects(home)).filter(({ kind }) => OF_RIGHTS.test(kind));
-        const stdin = JSON.stringify({ apiVersion: "v1", kind: "List", items });
+        const stdin = asList(items);
         const applied = await kube.kubectlWith({ stdin }, "apply", "--validate=strict", "-f", "-");
         assertEquals([applied.code, applied.stderr], [0, ""]);
         for (const namespace of [SYSTEM, ...NAMESPACES]) {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { Child, cleanEnv } from "../../tests/cli/support.ts";
+import { Child } from "../../tests/cli/support.ts";
 import { accountKubeconfig } from "./account.ts";
 import type { Kube } from "./kube.ts";
 import type { Manifest } from "./helm.ts";
@@ -43,5 +43,5 @@ export async function startDeployed(
     word.startsWith("--allow-read=") ? `${word},${kube.dir}` : word
   );
   const args = [...container.args.map(here), `--kubeconfig=${kubeconfig}`];
-  return new Child(args, permissions, { env: cleanEnv(env) });
+  return new Child(args, permissions, { env });
 }

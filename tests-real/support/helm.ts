@@ -12,6 +12,14 @@ const ROOT = new URL("../../", import.meta.url).pathname;
 /** The chart. */
 export const CHART = `${ROOT}deploy/helm/externaldatabase-operator`;
 
+/** The overlays of `deploy/` beside `deploy/` itself; the chart has an example of each name. */
+export const OVERLAYS = ["simulated", "http", "postgres", "aws-rds", "namespaced", "classes"] as const;
+
+/** The flag for the values of one of the chart's examples. */
+export function exampleValues(name: string): string {
+  return `--values=${CHART}/ci/${name}-values.yaml`;
+}
+
 /** A Kubernetes object of a manifest. */
 // deno-lint-ignore no-explicit-any
 export type Manifest = Record<string, any>;
@@ -48,6 +56,11 @@ export function manifests(text: string): Manifest[] {
     const object = document.toJSON();
     return object === null ? [] : [object];
   });
+}
+
+/** Objects as kubectl takes them on its standard input. */
+export function asList(items: readonly unknown[]): string {
+  return JSON.stringify({ apiVersion: "v1", kind: "List", items });
 }
 
 /** What kustomize makes of a folder of `deploy/`; `.` is `deploy/` itself. */

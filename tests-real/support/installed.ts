@@ -4,12 +4,14 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
+import type { SimulatedCloud } from "../../src/providers/simulated/cloud.ts";
+import { serveCloud } from "../../src/providers/simulated/server.ts";
 import type { Child } from "../../tests/cli/support.ts";
 import { eventually } from "../../tests/support/eventually.ts";
 import { startDeployed } from "./deployed.ts";
 import { CHART, helm } from "./helm.ts";
 import { type Kube, startKube } from "./kube.ts";
-import { apply, conditionOf, manifest, read } from "./operator.ts";
+import { apply, conditionOf, fastCloud, manifest, read } from "./operator.ts";
 
 /** The namespace that the operator is installed in. */
 export const SYSTEM = "externaldatabase-system";
@@ -34,8 +36,8 @@ export async function withKube(work: (kube: Kube, home: string) => Promise<void>
   }
 }
 
-/** Where the cloud of {@linkcode installed} is, by its own account. */
-export const CLOUD = "cloud.example:443";
+/** Where the cloud of {@linkcode whileInstalled} is, by its own account. */
+const CLOUD = "cloud.example:443";
 
 /** A resource that asks for a Secret becomes Ready, and its Secret is whole. */
 export async function becomesReady(kube: Kube, namespace: string, name: string): Promise<void> {
@@ -54,18 +56,39 @@ export async function becomesReady(kube: Kube, namespace: string, name: string):
   );
 }
 
-/** helm install with the release's own namespace, then the process that its Deployment describes. */
-export async function installed(
-  kube: Kube,
-  home: string,
-  cloudUrl: string,
-  ...args: string[]
-): Promise<Child> {
-  const words = ["install", NAME, CHART, `--namespace=${SYSTEM}`, "--set=provider=http"];
-  const done = await helm(
-    { home, kubeconfig: kube.kubeconfig },
-    ...[...words, `--set=http.url=http://${CLOUD}`, ...args],
-  );
-  assertEquals(done.code, 0, done.stderr);
-  return await startDeployed(kube, SYSTEM, NAME, { [CLOUD]: new URL(cloudUrl).host });
+/** The operator at work, as Helm installed it. */
+export interface Installed {
+  readonly kube: Kube;
+  readonly cloud: SimulatedCloud;
+  readonly child: Child;
+  /** Starts the process that the Deployment describes once more; whoever does must end it. */
+  readonly start: () => Promise<Child>;
+}
+
+/** helm install with `args`, then the process that its Deployment describes; all of it ends with `work`. */
+export async function whileInstalled(
+  args: readonly string[],
+  work: (installed: Installed) => Promise<void>,
+): Promise<void> {
+  await withKube(async (kube, home) => {
+    const cloud = fastCloud();
+    const server = serveCloud(cloud);
+    try {
+      const words = ["install", NAME, CHART, `--namespace=${SYSTEM}`, "--set=provider=http"];
+      const done = await helm(
+        { home, kubeconfig: kube.kubeconfig },
+        ...[...words, `--set=http.url=http://${CLOUD}`, ...args],
+      );
+      assertEquals(done.code, 0, done.stderr);
+      const start = () => startDeployed(kube, SYSTEM, NAME, { [CLOUD]: new URL(server.url).host });
+      const child = await start();
+      try {
+        await work({ kube, cloud, child, start });
+      } finally {
+        await child.end();
+      }
+    } finally {
+      await server.close();
+    }
+  });
 }
