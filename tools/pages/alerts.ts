@@ -4,6 +4,7 @@
  * @module
  */
 import { parse, stringify } from "yaml";
+import { code, table } from "./markdown.ts";
 
 const SOURCE = new URL("../../deploy/monitoring/alerts.yaml", import.meta.url);
 
@@ -29,11 +30,10 @@ export async function alertsTable(): Promise<string> {
   const rows = (await rules()).groups.flatMap((group) =>
     group.rules.map(({ alert, labels, annotations: { summary, description } }) => {
       const says = summary.replace(/\{\{[^}]*\}\}/g, "…");
-      return `| \`${alert}\` | ${labels.severity} | ${says} | ${description.trim()} |`;
+      return [code(alert), labels.severity, says, description.trim()];
     })
   );
-  return ["| alert | severity | says | what it means, what to do |", "| --- | --- | --- | --- |", ...rows]
-    .join("\n");
+  return table(["alert", "severity", "says", "what it means, what to do"], rows);
 }
 
 /** The same rules as a PrometheusRule. */

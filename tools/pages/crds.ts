@@ -113,7 +113,7 @@ function fields(schema: Schema, path: string): string[][] {
 }
 
 function typeOf(schema: Schema): string {
-  if (schema.enum !== undefined) return schema.enum.map((value) => code(value)).join(", ");
+  if (schema.enum !== undefined) return codes(schema.enum);
   const type = schema.items !== undefined
     ? `list of ${schema.items.type ?? "object"}`
     : schema.additionalProperties !== undefined

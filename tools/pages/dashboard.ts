@@ -30,59 +30,44 @@ const quantiles = (metric: string, labels: string, by: string, legend: string): 
     `${legend} ${q === 0.5 ? "median" : "99 %"}`.trim(),
   ]);
 
+/** One number, six of which stand in a row. */
+const stat = (title: string, about: string, expr: string, unit = "none"): Panel => {
+  return { title, about, unit, kind: "stat", width: 4, queries: [[expr, ""]] };
+};
+
 const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
   ["At a glance", [
-    {
-      title: "Resources",
-      about: "All resources that the operator knows.",
-      unit: "none",
-      kind: "stat",
-      width: 4,
-      queries: [[`sum(externaldatabase_actors{${ALL}})`, ""]],
-    },
-    {
-      title: "In step",
-      about: "Share of the resources whose database serves and is as the spec asks.",
-      unit: "percentunit",
-      kind: "stat",
-      width: 4,
-      queries: [[
-        `sum(externaldatabase_actors{${ALL},reason="Available"}) / sum(externaldatabase_actors{${ALL}})`,
-        "",
-      ]],
-    },
-    {
-      title: "Wait for a person",
-      about: "Resources that will hardly go on by themselves; docs/reasons.md says what to do.",
-      unit: "none",
-      kind: "stat",
-      width: 4,
-      queries: [[`sum(externaldatabase_attention{${ALL}}) or vector(0)`, ""]],
-    },
-    {
-      title: "Orphans",
-      about: "Databases whose resource is gone.",
-      unit: "none",
-      kind: "stat",
-      width: 4,
-      queries: [[`sum(externaldatabase_orphans{${ALL}}) or vector(0)`, ""]],
-    },
-    {
-      title: "Held back: mass absence",
-      about: "Resources held back because many databases turned absent together.",
-      unit: "none",
-      kind: "stat",
-      width: 4,
-      queries: [[`sum(externaldatabase_mass_absence{${ALL}}) or vector(0)`, ""]],
-    },
-    {
-      title: "Working processes",
-      about: "One works; others stand by.",
-      unit: "none",
-      kind: "stat",
-      width: 4,
-      queries: [[`sum(leader_election_master_status{${ALL},name="externaldatabase"})`, ""]],
-    },
+    stat(
+      "Resources",
+      "All resources that the operator knows.",
+      `sum(externaldatabase_actors{${ALL}})`,
+    ),
+    stat(
+      "In step",
+      "Share of the resources whose database serves and is as the spec asks.",
+      `sum(externaldatabase_actors{${ALL},reason="Available"}) / sum(externaldatabase_actors{${ALL}})`,
+      "percentunit",
+    ),
+    stat(
+      "Wait for a person",
+      "Resources that will hardly go on by themselves; docs/reasons.md says what to do.",
+      `sum(externaldatabase_attention{${ALL}}) or vector(0)`,
+    ),
+    stat(
+      "Orphans",
+      "Databases whose resource is gone.",
+      `sum(externaldatabase_orphans{${ALL}}) or vector(0)`,
+    ),
+    stat(
+      "Held back: mass absence",
+      "Resources held back because many databases turned absent together.",
+      `sum(externaldatabase_mass_absence{${ALL}}) or vector(0)`,
+    ),
+    stat(
+      "Working processes",
+      "One works; others stand by.",
+      `sum(leader_election_master_status{${ALL},name="externaldatabase"})`,
+    ),
   ]],
   ["Fleet", [
     {

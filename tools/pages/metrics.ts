@@ -5,6 +5,7 @@
  */
 import { createMetrics, type MetricDescription } from "../../src/server/metrics.ts";
 import { alertsTable } from "./alerts.ts";
+import { code, codes, table } from "./markdown.ts";
 import { withSection } from "./sections.ts";
 
 /** All metrics that an operator serves, by name. */
@@ -15,12 +16,14 @@ function allMetrics(): readonly MetricDescription[] {
 
 /** One row a metric, in Markdown. */
 function metricsTable(): string {
-  const rows = allMetrics().map(({ name, type, labels, help }) =>
-    `| \`${name}\` | ${type}${
-      labels.length ? `: ${labels.map((l) => `\`${l}\``).join(", ")}` : ""
-    } | ${help} |`
+  return table(
+    ["name", "kind, labels", "meaning"],
+    allMetrics().map(({ name, type, labels, help }) => [
+      code(name),
+      labels.length === 0 ? type : `${type}: ${codes(labels)}`,
+      help,
+    ]),
   );
-  return ["| name | kind, labels | meaning |", "| --- | --- | --- |", ...rows].join("\n");
 }
 
 /** docs/observability.md with its table as it ought to be. */
