@@ -49,8 +49,7 @@ export function parseLock(text: string): Lock {
   const lock = JSON.parse(text) as LockFile;
   if (lock.version !== "5") throw new Error(`Reading deno.lock failed: its format is ${lock.version}, not 5`);
   const entries = Object.entries(lock.npm ?? {});
-  const byName = new Map<string, string[]>();
-  for (const [key] of entries) byName.set(parts(key).name, [...byName.get(parts(key).name) ?? [], key]);
+  const byName = Map.groupBy(entries.map(([key]) => key), (key) => parts(key).name);
   /** A dependency is a key, or where there is but one of the name the name alone; `alias@npm:key` names another. */
   const keyOf = (word: string, by: string): string => {
     const wanted = word.replace(/^.+@npm:/, "");

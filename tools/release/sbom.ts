@@ -43,15 +43,18 @@ function component(locked: LockedPackage, input: SbomInput): Models.Component {
     version,
     bomRef: key,
     purl: purlOf(locked),
-    hashes: new Models.HashDictionary([[Enums.HashAlgorithm["SHA-512"], hex(digest)]]),
+    hashes: new Models.HashDictionary([[
+      Enums.HashAlgorithm["SHA-512"],
+      hex(Uint8Array.from(atob(digest), (c) => c.charCodeAt(0))),
+    ]]),
     // Excluded: of tests and tools, and not in what is released.
     scope: input.loaded.keys.has(key) ? Enums.ComponentScope.Required : Enums.ComponentScope.Excluded,
     ...(licence === undefined ? {} : { licenses: new Models.LicenseRepository([licenceOf(licence)]) }),
   });
 }
 
-function hex(base64: string): string {
-  return [...atob(base64)].map((c) => c.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+function hex(bytes: Uint8Array): string {
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** The text of the bill. Throws an Error where a digest is of a kind that it does not know. */
@@ -85,12 +88,9 @@ export async function sbom(input: SbomInput): Promise<string> {
 
 /** A UUID of version 8 that a text decides (RFC 9562). */
 async function uuidOf(text: string): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))).slice(
-    0,
-    16,
-  );
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  const digest = new Uint8Array(hash, 0, 16);
   digest[6] = digest[6]! & 0x0f | 0x80;
   digest[8] = digest[8]! & 0x3f | 0x80;
-  const digits = [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  return hex(digest).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
