@@ -2,7 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { axe, type Browser, type Page } from "./vendor.ts";
 import { FakeOperator } from "../../tests/page/fake_operator.ts";
-import { sampleDetail, sampleFleet, sampleRow } from "../../tests/page/samples.ts";
+import { sampleDetail } from "../../tests/page/sample_database.ts";
+import { sampleFleet, sampleRow } from "../../tests/page/samples.ts";
 import { buildPage } from "../../tools/page.ts";
 import { openBrowser, openPage, waitForText } from "./browser.ts";
 

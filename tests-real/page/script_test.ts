@@ -5,7 +5,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Browser, Page } from "./vendor.ts";
 import { FakeOperator } from "../../tests/page/fake_operator.ts";
-import { sampleDetail, sampleOrphans, sampleRow, sampleSummary } from "../../tests/page/samples.ts";
+import { sampleDetail } from "../../tests/page/sample_database.ts";
+import { sampleOrphans, sampleRow, sampleSummary } from "../../tests/page/samples.ts";
 import { eventually } from "../../tests/support/eventually.ts";
 import { buildPage } from "../../tools/page.ts";
 import { openBrowser, openPage } from "./browser.ts";

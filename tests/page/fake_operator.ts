@@ -117,7 +117,8 @@ export class FakeOperator implements AsyncDisposable {
 }
 
 if (import.meta.main) {
-  const { sampleDetail, sampleFleet, sampleRow } = await import("./samples.ts");
+  const { sampleFleet, sampleRow } = await import("./samples.ts");
+  const { sampleDetail } = await import("./sample_database.ts");
   const operator = new FakeOperator(Number(Deno.args[0] ?? 8099));
   const now = Date.now();
   operator.rows = sampleFleet(Number(Deno.args[1] ?? 10_000), now);

@@ -2,7 +2,8 @@ import { setImmediate } from "node:timers";
 import { assert, assertEquals } from "@std/assert";
 import { type Connection, Feed, type FeedSource } from "../../src/page/live/feed.ts";
 import type { DatabaseDetail, FleetRow, FleetSummary } from "../../src/server/api/types.ts";
-import { NOW, sampleDetail, sampleRow, sampleSummary } from "./samples.ts";
+import { sampleDetail } from "./sample_database.ts";
+import { NOW, sampleRow, sampleSummary } from "./samples.ts";
 
 class Source implements FeedSource {
   readyState = 0;

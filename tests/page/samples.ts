@@ -1,12 +1,7 @@
-/** Fleets and databases for the page's tests, in the types of the API. @module */
-import type {
-  AccountSummary,
-  DatabaseDetail,
-  FleetRow,
-  FleetSummary,
-  HistoryEntry,
-  OrphanRow,
-} from "../../src/server/api/types.ts";
+/** Fleets for the page's tests, in the types of the API. @module */
+import { tally } from "../../src/page/fleet/query.ts";
+import type { AccountSummary, FleetRow, FleetSummary, OrphanRow } from "../../src/server/api/types.ts";
+import { topOf } from "../../src/statechart/path.ts";
 
 /** The present of every sample. */
 export const NOW = Date.UTC(2026, 10, 30, 9, 0, 0);
@@ -84,7 +79,7 @@ const KINDS: readonly (readonly [number, Kind])[] = [
 function kind(detail: string, ready: Kind["ready"], reason: string, message: string, synced?: string): Kind {
   const good = ready === "True" && synced === undefined;
   return {
-    state: detail.split(".")[0] ?? "",
+    state: topOf(detail),
     detail,
     ready,
     reason,
@@ -154,25 +149,19 @@ export function sampleSummary(
   now = NOW,
   change: Partial<FleetSummary> = {},
 ): FleetSummary {
-  const tally = (key: (row: FleetRow) => string | undefined) => {
-    const counts: Record<string, number> = {};
-    for (const row of rows) {
-      const name = key(row);
-      if (name !== undefined) counts[name] = (counts[name] ?? 0) + 1;
-    }
-    return counts;
-  };
+  const counted = (rows: readonly FleetRow[], key: (row: FleetRow) => string) =>
+    Object.fromEntries(tally(rows, key));
   return {
     at: at(0, now),
     phase: "leading",
     total: rows.length,
-    states: tally((row) => row.state),
-    reasons: tally((row) => row.reason),
-    classes: tally((row) => row.className ?? ""),
-    attention: tally((row) => row.attention ? row.reason : undefined),
+    states: counted(rows, (row) => row.state),
+    reasons: counted(rows, (row) => row.reason),
+    classes: counted(rows, (row) => row.className ?? ""),
+    attention: counted(rows.filter((row) => row.attention), (row) => row.reason),
     orphans: 1,
     accounts: sampleAccounts(now),
-    configurations: tally((row) => row.detail),
+    configurations: counted(rows, (row) => row.detail ?? row.state),
     flow: [
       { from: "Pending.lookup", to: "Creating.create", total: 311, lastMinute: 4 },
       { from: "Creating.observe", to: "Available.idle", total: 309, lastMinute: 7 },
@@ -198,221 +187,3 @@ export const sampleOrphans: readonly OrphanRow[] = [{
   state: "Available",
   createdAt: at(-86_400 * 40),
 }];
-
-/** A history that creates a database, loses step with it and repairs it. */
-export function sampleHistory(now = NOW): HistoryEntry[] {
-  const base = {
-    ready: "Available",
-    synced: "Available",
-    via: [] as string[],
-    calls: [] as HistoryEntry["calls"],
-  };
-  const entries: Omit<HistoryEntry, "n">[] = [
-    {
-      ...base,
-      at: at(-600, now),
-      event: "object.changed",
-      cause: "watch ADDED, resourceVersion 1041",
-      from: "Pending.deciding",
-      to: "Pending.finalize",
-      durationMs: 1,
-      generation: 1,
-      ready: "Pending",
-      synced: "Pending",
-    },
-    {
-      ...base,
-      at: at(-599.9, now),
-      event: "finalize done",
-      cause: "the finalizer was written",
-      from: "Pending.finalize",
-      via: ["Pending.deciding", "Creating.deciding"],
-      to: "Creating.create",
-      durationMs: 21,
-      generation: 1,
-      ready: "Creating",
-      synced: "Creating",
-      calls: [{
-        to: "kubernetes",
-        verb: "patch",
-        outcome: "ok",
-        detail: "added db.my.domain/finalizer",
-        at: at(-599.95, now),
-        durationMs: 18,
-      }],
-    },
-    {
-      ...base,
-      at: at(-599.5, now),
-      event: "create done",
-      cause: "the provider accepted the create as db-000001",
-      from: "Creating.create",
-      via: ["Creating.deciding"],
-      to: "Creating.record",
-      durationMs: 402,
-      generation: 1,
-      ready: "Creating",
-      synced: "Creating",
-      calls: [{
-        to: "cloud",
-        verb: "create",
-        outcome: "ok",
-        detail: "db-000001, token 5b0f3f0e-1",
-        at: at(-599.8, now),
-        durationMs: 388,
-      }],
-    },
-    {
-      ...base,
-      at: at(-420, now),
-      event: "external.listed",
-      cause: "the list of 08:53:00 shows it Available",
-      from: "Creating.waiting",
-      via: ["Creating.deciding", "Available.deciding"],
-      to: "Available.idle",
-      durationMs: 179_400,
-      generation: 1,
-    },
-    {
-      ...base,
-      at: at(-120, now),
-      event: "external.listed",
-      cause: "the list of 08:58:00 shows it unchanged",
-      from: "Available.idle",
-      to: "Available.idle",
-      durationMs: 30_000,
-      generation: 1,
-      repeated: 9,
-    },
-    {
-      ...base,
-      at: at(-62, now),
-      event: "external.listed",
-      cause: "the list of 08:58:58 shows sizeGb 10, wanted 20",
-      from: "Available.idle",
-      via: ["Available.deciding", "Drifted.deciding"],
-      to: "Drifted.modify",
-      durationMs: 58_000,
-      generation: 2,
-      synced: "Updating",
-    },
-    {
-      ...base,
-      at: at(-61.4, now),
-      event: "modify failed",
-      cause: "the provider is throttling; tried again after 0.6 s",
-      from: "Drifted.modify",
-      via: ["Drifted.deciding"],
-      to: "Drifted.backingOff",
-      durationMs: 230,
-      generation: 2,
-      synced: "Throttled",
-      calls: [{
-        to: "cloud",
-        verb: "modify",
-        outcome: "throttled",
-        detail: "Rate exceeded",
-        at: at(-61.6, now),
-        durationMs: 210,
-      }],
-    },
-    {
-      ...base,
-      at: at(-60, now),
-      event: "modify done",
-      cause: "the provider accepted the change",
-      from: "Drifted.modify",
-      via: ["Drifted.deciding"],
-      to: "Drifted.observe",
-      durationMs: 310,
-      generation: 2,
-      synced: "Updating",
-      calls: [
-        { to: "cloud", verb: "read", outcome: "ok", at: at(-60.4, now), durationMs: 90 },
-        {
-          to: "cloud",
-          verb: "modify",
-          outcome: "ok",
-          detail: "sizeGb 10 → 20",
-          at: at(-60.3, now),
-          durationMs: 205,
-        },
-      ],
-    },
-    {
-      ...base,
-      at: at(-58, now),
-      event: "observe done",
-      cause: "the read shows it as the spec asks",
-      from: "Drifted.observe",
-      via: ["Drifted.deciding", "Available.deciding"],
-      to: "Available.idle",
-      durationMs: 1_900,
-      generation: 2,
-      calls: [{ to: "cloud", verb: "read", outcome: "ok", at: at(-58.2, now), durationMs: 88 }],
-    },
-  ];
-  return entries.map((entry, index) => ({ n: index + 1, ...entry }));
-}
-
-/** One database, whole. */
-export function sampleDetail(
-  row: FleetRow = sampleRow(),
-  now = NOW,
-  change: Partial<DatabaseDetail> = {},
-): DatabaseDetail {
-  return {
-    row,
-    configuration: [row.state, row.detail ?? row.state],
-    asleep: false,
-    fields: [
-      { field: "engine", wanted: row.engine, observed: row.engine, verdict: "same" },
-      { field: "version", wanted: row.version, observed: row.version, verdict: "same" },
-      { field: "sizeGb", wanted: "40", observed: String(row.sizeGb), verdict: "differs" },
-      { field: "deletionProtection", wanted: "true", verdict: "unknown" },
-    ],
-    conditions: [
-      {
-        type: "Ready",
-        status: row.ready,
-        reason: row.reason,
-        message: row.message,
-        since: at(-420, now),
-        unwritten: false,
-      },
-      {
-        type: "Synced",
-        status: "False",
-        reason: "Updating",
-        message: "sizeGb is 20 and is being changed to 40",
-        since: at(-4, now),
-        unwritten: true,
-      },
-    ],
-    generation: 3,
-    observedGeneration: 2,
-    policies: {
-      deletionPolicy: "Delete",
-      driftPolicy: "Repair",
-      onMissing: "Recreate",
-      managementPolicy: "Full",
-    },
-    nextTryAt: at(42, now),
-    failures: [{
-      effect: "modify",
-      errorClass: "throttled",
-      message: "Rate exceeded",
-      attempts: 2,
-      tryAt: at(7, now),
-    }],
-    cache: { kind: "present", readAt: at(-9, now) },
-    history: {
-      namespace: row.namespace,
-      name: row.name,
-      uid: row.uid,
-      dropped: 0,
-      entries: sampleHistory(now),
-    },
-    ...change,
-  };
-}

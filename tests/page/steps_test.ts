@@ -7,7 +7,8 @@ import {
   stepFrame,
   walk,
 } from "../../src/page/database/steps.ts";
-import { NOW, sampleDetail, sampleHistory, sampleRow } from "./samples.ts";
+import { sampleDetail, sampleHistory } from "./sample_database.ts";
+import { NOW, sampleRow } from "./samples.ts";
 
 Deno.test("a step shows where it came from, what it passed and where it led; the present shows the configuration", () => {
   const [, finalized, , , listed, drifted] = sampleHistory();
