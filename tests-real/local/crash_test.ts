@@ -17,7 +17,12 @@ const MOMENTS = [0, 5, 20, 60, 120, 250, 400, 600, 900, 1_300, 1_800, 2_500];
 const WORKER = new URL("worker.ts", import.meta.url).pathname;
 
 /** Starts a process that does `what` on the folder, and kills it some time after it has begun. */
-async function killedAt(ms: number, folder: string, what: string): Promise<void> {
+function killedAt(ms: number, folder: string, what: string): Promise<void> {
+  return killedOnce(() => new Promise((resolve) => setTimeout(resolve, ms)), folder, what);
+}
+
+/** Starts a process that does `what` on the folder, and kills it once it has begun and `moment` has come. */
+async function killedOnce(moment: () => Promise<unknown>, folder: string, what: string): Promise<void> {
   const child = new Deno.Command(Deno.execPath(), {
     args: [...denoFlags(["-A"]), WORKER, folder, what],
     stdin: "null",
@@ -26,7 +31,7 @@ async function killedAt(ms: number, folder: string, what: string): Promise<void>
   }).spawn();
   const reader = child.stdout.getReader();
   await reader.read(); // it has begun
-  await new Promise((resolve) => setTimeout(resolve, ms));
+  await moment();
   try {
     child.kill("SIGKILL");
   } catch {
@@ -71,6 +76,26 @@ Deno.test("C1: killed at any moment of a create: the next process finishes it, o
     } finally {
       await removed(folder);
     }
+  }
+});
+
+Deno.test("a server that a killed process left, and whose record is lost, is ended with the folder that it is in, and not before", async () => {
+  const folder = await newFolder();
+  try {
+    const runs = () => eventually("its server", async () => (await serversUnder(folder)) === 1 || undefined);
+    await killedOnce(runs, folder, "create");
+    for (const { name } of Deno.readDirSync(`${folder}/records`)) {
+      await Deno.remove(`${folder}/records/${name}`);
+    }
+    await withProvider(folder, async (provider) => {
+      assertEquals((await provider.list({ ...CALL, tags: {} })).items, []);
+    });
+    assertEquals((await found(folder)).processes, 1);
+    await (await providerIn(folder, { keep: false })).close();
+    assertEquals(await serversUnder(folder), 0);
+    assertEquals(await Deno.stat(folder).then(() => true, () => false), false);
+  } finally {
+    await removed(folder);
   }
 });
 

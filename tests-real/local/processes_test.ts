@@ -53,6 +53,33 @@ Deno.test("data, port and tags survive an end of the provider; a delete leaves n
   });
 });
 
+Deno.test("a database whose record is lost is not deleted: its data are there when the record is, and its id is not given again", async () => {
+  await inFolder(async (folder) => {
+    const request = requestFor();
+    const first = await providerIn(folder);
+    const { id } = await first.create(request, CALL);
+    const made = await inState(first, id, "Available");
+    await sql(made, PASSWORD, "CREATE TABLE kept AS SELECT 42 AS n");
+    await first.close();
+    await Deno.rename(`${folder}/records/${id}.json`, `${folder}/../${id}.json`);
+    const second = await providerIn(folder);
+    assertEquals((await second.list({ ...CALL, tags: {} })).items, []);
+    const again = await assertRejects(() => second.create(request, CALL), ProviderError);
+    assertEquals([again.errorClass, again.code], ["exists", "TokenUsed"]);
+    await second.close();
+    await Deno.rename(`${folder}/../${id}.json`, `${folder}/records/${id}.json`);
+    const third = await providerIn(folder, { keep: false });
+    try {
+      assertEquals(
+        await sql(await inState(third, id, "Available"), PASSWORD, "SELECT n FROM kept"),
+        [{ n: 42 }],
+      );
+    } finally {
+      await third.close();
+    }
+  });
+});
+
 Deno.test("a server that is killed is noticed, shown and started again with its data", async () => {
   await inFolder(async (folder) => {
     const provider = await providerIn(folder);

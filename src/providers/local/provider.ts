@@ -101,9 +101,9 @@ export async function openLocalProvider(options: LocalProviderOptions): Promise<
     const known = new Set(records.map(({ id }) => id));
     for (const id of await folder.servers()) {
       if (known.has(id)) continue;
-      // A process was killed between two steps of a delete.
-      const data = folder.serverFolder(id);
-      await new LocalServer({ clock, random, folder: data, binaries: () => installations.path("") }).remove();
+      // A delete takes the server's folder away before the record: this record was lost, and the data may be wanted.
+      log.log("warn", "A local database has lost its record; its data are left as they are", { id });
+      gone.add(id); // not to be given again: a server is made in an empty folder
     }
     for (const record of records) add(record);
   } catch (error) {
@@ -269,7 +269,7 @@ export async function openLocalProvider(options: LocalProviderOptions): Promise<
     const ends = await Promise.allSettled([...instances.values()].map((instance) => instance.close()));
     await installations.end();
     if (keep) folder.release();
-    else await folder.remove();
+    else await removeAll(folder, { clock, random });
     const failed = ends.find((end) => end.status === "rejected");
     if (failed !== undefined) throw failed.reason;
   }
@@ -289,7 +289,14 @@ export async function removeLocalFolder(
 ): Promise<void> {
   const there = await Deno.stat(path).then(({ isDirectory }) => isDirectory, () => false);
   if (!there) return;
-  const folder = await LocalFolder.open(path, "gone");
+  await removeAll(await LocalFolder.open(path, "gone"), { clock, random });
+}
+
+/** Ends whatever runs in a folder, also what no record names, and removes it. */
+async function removeAll(
+  folder: LocalFolder,
+  { clock, random }: Pick<LocalProviderOptions, "clock" | "random">,
+): Promise<void> {
   for (const id of await folder.servers()) {
     const binaries = () => Promise.reject(new Error("Nothing is started any more"));
     await new LocalServer({ clock, random, folder: folder.serverFolder(id), binaries }).remove();
