@@ -1,213 +1,19 @@
 /**
- * Behaviours of behaviours.md that must hold whatever the provider: the operator in this process, on an embedded Kubernetes
- * API, over real databases. Which provider proves which is in docs/providers.md, by the titles.
+ * Behaviours of behaviours.md that must hold whatever the provider: the operator over real databases. Which provider
+ * proves which is in docs/providers.md, by the titles.
  *
  * @module
  */
 import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { ANNOTATION, FINALIZER, TAG } from "../../src/api/constants.ts";
-import { customResourceDefinition } from "../../src/api/crd.ts";
-import type { ExternalDatabase, ExternalDatabaseSpec } from "../../src/api/schema.ts";
-import { systemClock } from "../../src/core/clock.ts";
-import { silentLogger } from "../../src/core/log.ts";
-import { noMetrics } from "../../src/core/metrics.ts";
-import { systemRandom } from "../../src/core/random.ts";
-import { createCluster } from "../../src/kube/client.ts";
-import { createSecrets } from "../../src/kube/secrets.ts";
-import { createOperator } from "../../src/operator/operator.ts";
-import type { Database, DatabaseProvider } from "../../src/providers/port.ts";
-import { embeddedApi } from "../../tests/fuzz/rig.ts";
-import { eventually } from "../../tests/support/eventually.ts";
+import { AT, CALL, type Ground, SECRETS, Stage } from "./stage.ts";
 
-/** Real databases behind a provider; empty, and left empty. */
-export interface Ground {
-  readonly provider: DatabaseProvider;
-  /** The same kind of provider with another, empty account. */
-  readonly other: DatabaseProvider;
-  /** A version that there is, and the same one as the provider shows it. */
-  readonly version: string;
-  /** Whether a client gets in with what a connection Secret says. */
-  logsIn(secret: Readonly<Record<string, string>>, database: Database): Promise<boolean>;
-  /** Ends it. Throws where anything is left. */
-  close(): Promise<void>;
-}
-
-const CALL = { signal: new AbortController().signal };
-const PATIENCE_MS = 120_000;
-const AT = "/apis/crd.my.domain/v1/namespaces/default/externaldatabases";
-const SECRETS = "/api/v1/namespaces/default/secrets";
-
-/** The operator over a ground. */
-class Stage {
-  /** Changes that were sent to the provider. */
-  changes: string[] = [];
-  /** Whose calls are made. */
-  account: DatabaseProvider;
-
-  private constructor(
-    readonly ground: Ground,
-    private readonly api: Awaited<ReturnType<typeof embeddedApi>>,
-  ) {
-    this.account = ground.provider;
-  }
-
-  static async play(ground: Ground, work: (stage: Stage) => Promise<void>): Promise<void> {
-    const api = await embeddedApi(customResourceDefinition());
-    const stage = new Stage(ground, api);
-    const abort = new AbortController();
-    const operator = createOperator({
-      cluster: createCluster(api.transport),
-      secrets: createSecrets(api.transport),
-      provider: stage.#counted(),
-      recorder: { record: () => {} },
-      ...{ clock: systemClock, random: systemRandom, log: silentLogger, metrics: noMetrics },
-      ...{ pollIntervalMs: 1_000, cacheTtlMs: 500, callTimeoutMs: 20_000 },
-    });
-    const running = operator.run(abort.signal);
-    let failed: unknown;
-    try {
-      await work(stage);
-    } catch (error) {
-      failed = error;
-      throw error;
-    } finally {
-      abort.abort(new Error("The test is over"));
-      await operator.drain(10_000);
-      await running;
-      api.transport.close();
-      api.close();
-      await ground.close().catch((error: unknown) => {
-        if (failed === undefined) throw error; // what failed before has left it
-      });
-    }
-  }
-
-  #counted(): DatabaseProvider {
-    const at = () => this.account;
-    const note = (text: string) => this.changes.push(text);
-    return {
-      name: this.ground.provider.name,
-      info: (call) => at().info(call),
-      get: (id, call) => at().get(id, call),
-      list: (call) => at().list(call),
-      create: (request, call) => (note("create"), at().create(request, call)),
-      modify: (
-        id,
-        request,
-        call,
-      ) => (note(`modify ${Object.keys(request).sort()}`), at().modify(id, request, call)),
-      delete: (id, call) => (note("delete"), at().delete(id, call)),
-    };
-  }
-
-  // deno-lint-ignore no-explicit-any -- whatever the API answers
-  async ask(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }> {
-    const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
-    const init = body === undefined
-      ? { method }
-      : { method, headers: { "content-type": type }, body: JSON.stringify(body) };
-    const answer = await this.api.fetch(path, init);
-    const text = await answer.text();
-    assert(answer.ok || answer.status === 404, `${method} ${path}: ${text}`);
-    return { status: answer.status, body: JSON.parse(text) };
-  }
-
-  async create(name: string, spec: Partial<ExternalDatabaseSpec> = {}): Promise<void> {
-    await this.ask("POST", AT, {
-      ...{
-        apiVersion: "crd.my.domain/v1",
-        kind: "ExternalDatabase",
-        metadata: { name, namespace: "default" },
-      },
-      spec: {
-        engine: "postgres",
-        version: this.ground.version,
-        sizeGb: 20,
-        connectionSecretRef: {},
-        ...spec,
-      },
-    });
-  }
-
-  async edit(name: string, spec: Partial<Record<keyof ExternalDatabaseSpec, unknown>>): Promise<void> {
-    await this.ask("PATCH", `${AT}/${name}`, { spec });
-  }
-
-  async remove(name: string): Promise<void> {
-    await this.ask("DELETE", `${AT}/${name}`);
-  }
-
-  async get(name: string): Promise<ExternalDatabase | undefined> {
-    const { status, body } = await this.ask("GET", `${AT}/${name}`);
-    return status === 404 ? undefined : body;
-  }
-
-  async condition(name: string, type: "Ready" | "Synced"): Promise<string> {
-    const found = (await this.get(name))?.status?.conditions?.find((each) => each.type === type);
-    return `${found?.status}/${found?.reason}`;
-  }
-
-  async until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
-    await eventually(what, holds, PATIENCE_MS, 50).catch(async (error: Error) => {
-      const { body } = await this.ask("GET", AT);
-      throw new Error(
-        `${error.message}\n${JSON.stringify(body.items?.map((o: ExternalDatabase) => o.status))}`,
-      );
-    });
-  }
-
-  async ready(name: string): Promise<ExternalDatabase> {
-    await this.until(
-      `${name} to be Ready`,
-      async () =>
-        await this.condition(name, "Ready") === "True/Available" &&
-        await this.condition(name, "Synced") === "True/Available",
-    );
-    return (await this.get(name))!;
-  }
-
-  says(name: string, reason: string): Promise<void> {
-    return this.until(
-      `${name} to say ${reason}`,
-      async () => (await this.condition(name, "Synced")).endsWith(reason),
-    );
-  }
-
-  gone(name: string): Promise<void> {
-    return this.until(`${name} to be gone`, async () => await this.get(name) === undefined);
-  }
-
-  /** The connection Secret, decoded; nothing where there is none. */
-  async secret(name: string): Promise<Record<string, string>> {
-    const { body } = await this.ask("GET", `${SECRETS}/${name}`);
-    return Object.fromEntries(Object.entries(body.data ?? {}).map(([k, v]) => [k, atob(v as string)]));
-  }
-
-  /** The database of a resource, by the provider itself. */
-  async database(name: string): Promise<Database> {
-    return await this.ground.provider.get((await this.get(name))?.status?.providerId ?? "", CALL);
-  }
-
-  async logsIn(name: string): Promise<boolean> {
-    const secret = await this.secret(`${name}-connection`);
-    return secret["password"] !== undefined && await this.ground.logsIn(secret, await this.database(name));
-  }
-
-  /** Every database that the provider shows of this operator. */
-  async databases(): Promise<readonly Database[]> {
-    return (await this.ground.provider.list({ ...CALL, tags: {} })).items;
-  }
-
-  /** Nothing is changed for some poll periods. */
-  async quiet(): Promise<void> {
-    const before = [...this.changes];
-    await new Promise((resolve) => setTimeout(resolve, 3_500));
-    assertEquals(this.changes, before);
-  }
-}
-
-/** Registers the tests for one provider. */
-export function behaviours(provider: string, ground: () => Promise<Ground>): void {
+/** Registers the tests for one provider; `upgrades` tells whether its ground can `upgrade`. */
+export function behaviours(
+  provider: string,
+  ground: () => Promise<Ground>,
+  { upgrades }: { readonly upgrades: boolean },
+): void {
   const test = (title: string, work: (stage: Stage) => Promise<void>) =>
     Deno.test(`${title} (${provider})`, async () => await Stage.play(await ground(), work));
 
@@ -387,6 +193,123 @@ export function behaviours(provider: string, ground: () => Promise<Ground>): voi
     await stage.ask("PATCH", `${AT}/orders`, {
       metadata: { annotations: { [ANNOTATION.rotatePassword]: "1" } },
     });
+    await stage.remove("orders");
+    await stage.gone("orders");
+    assertEquals(await stage.databases(), []);
+  });
+
+  test("K3, D9: an address that changed is in status and Secret, and the password stays; one that somebody dropped is deleted beside a healthy one", async (stage) => {
+    for (const name of ["orders", "other"]) await stage.create(name);
+    for (const name of ["orders", "other"]) await stage.ready(name);
+    const { status } = (await stage.get("orders"))!;
+    const had = await stage.secret("orders-connection");
+    stage.changes = [];
+    await stage.ground.move(await stage.database("orders"));
+    await stage.until("the other address", async () => {
+      const endpoint = (await stage.get("orders"))?.status?.endpoint;
+      return endpoint !== undefined && endpoint !== status?.endpoint;
+    });
+    const moved = await stage.ready("orders");
+    await stage.until("the Secret's address", async () => {
+      const { host, port } = await stage.secret("orders-connection");
+      return `${host}:${port}` === moved.status?.endpoint;
+    });
+    const has = await stage.secret("orders-connection");
+    const { host: _host, port: _port, uri: _uri, ...kept } = has;
+    const { host: _was, port: _at, uri: _by, ...keptBefore } = had;
+    assertEquals(kept, keptBefore);
+    assertEquals(has["uri"]!.includes(`@${moved.status?.endpoint}/`), true, "the URI has it too");
+    assertEquals(await stage.logsIn("orders"), true);
+    assertEquals(moved.status?.providerId, status?.providerId);
+    await stage.quiet();
+    assertEquals(stage.changes, []);
+
+    await stage.ready("other");
+    const other = await stage.database("other");
+    await stage.ground.drop(await stage.database("orders"));
+    await stage.remove("orders");
+    await stage.gone("orders");
+    assertEquals(await stage.databases(), [other]);
+    assertEquals(await stage.condition("other", "Ready"), "True/Available");
+    assertEquals(await stage.logsIn("other"), true);
+    await stage.remove("other");
+    await stage.gone("other");
+    assertEquals(await stage.databases(), []);
+  });
+
+  test("A3: an account that shows nothing any more makes nothing and lets nothing go; what comes back goes on, and what was to be deleted is", async (stage) => {
+    const names = ["a", "b", "c", "d", "e"]; // more than three that are gone at once are not believed (rule 12)
+    await stage.ground.backUp();
+    for (const name of names) await stage.create(name);
+    const ids = new Map<string, string | undefined>();
+    for (const name of names) ids.set(name, (await stage.ready(name)).status?.providerId);
+    const databases = await stage.databases();
+    stage.changes = [];
+    const undo = await stage.ground.restore();
+    try {
+      for (const name of names) await stage.says(name, "MassAbsence");
+      await stage.remove("e");
+      await stage.quiet();
+      for (const name of names) {
+        const { metadata, status } = (await stage.get(name))!;
+        assertEquals([metadata.finalizers, status?.providerId], [[FINALIZER], ids.get(name)]);
+      }
+      assertEquals([await stage.databases(), stage.changes], [[], []]);
+    } finally {
+      await undo();
+    }
+    await stage.gone("e");
+    for (const name of names.slice(0, -1)) {
+      assertEquals((await stage.ready(name)).status?.providerId, ids.get(name));
+    }
+    assertEquals(stage.changes, ["delete"]);
+    assertEquals(await stage.databases(), databases.filter(({ id }) => id !== ids.get("e")));
+    for (const name of names.slice(0, -1)) assertEquals(await stage.logsIn(name), true);
+    for (const name of names.slice(0, -1)) await stage.remove(name);
+    for (const name of names.slice(0, -1)) await stage.gone(name);
+    assertEquals(await stage.databases(), []);
+  });
+
+  test("D7: a final snapshot is taken before the database goes, or nothing goes, and it is said", async (stage) => {
+    await stage.create("orders", { deletionPolicy: "Snapshot" });
+    const { status } = await stage.ready("orders");
+    stage.changes = [];
+    await stage.remove("orders");
+    if (!stage.ground.snapshots) {
+      await stage.says("orders", "SnapshotUnsupported");
+      await stage.quiet();
+      assertEquals((await stage.databases()).map(({ id }) => id), [status!.providerId!]);
+      assertEquals(await stage.logsIn("orders"), true);
+      await stage.edit("orders", { deletionPolicy: "Delete" });
+    }
+    await stage.gone("orders");
+    assertEquals(await stage.databases(), []);
+  });
+
+  if (!upgrades) return;
+  test("R3: a newer minor version is in step: shown, never taken back, and the rest stays managed", async (stage) => {
+    await stage.create("orders");
+    const { status } = await stage.ready("orders");
+    const before = await stage.database("orders");
+    stage.changes = [];
+    await stage.ground.upgrade!(before);
+    await stage.until("the newer version", async () => {
+      const { observed } = (await stage.get("orders"))!.status!;
+      return observed?.version !== undefined && observed.version !== status?.observed?.version;
+    });
+    await stage.ready("orders");
+    await stage.quiet();
+    assertEquals(stage.changes, []);
+    const { version } = await stage.database("orders");
+    const [major, minor] = version.split(".");
+    const [majorBefore, minorBefore] = before.version.split(".");
+    assert(major === majorBefore && Number(minor) > Number(minorBefore), `${before.version}, ${version}`);
+    await stage.edit("orders", { sizeGb: 40 });
+    await stage.until("40 GiB", async () => (await stage.database("orders")).sizeGb === 40);
+    await stage.ready("orders");
+    assertEquals((await stage.database("orders")).version, version);
+    assertEquals(stage.changes, ["modify sizeGb"]);
+    assertEquals(await stage.logsIn("orders"), true);
     await stage.remove("orders");
     await stage.gone("orders");
     assertEquals(await stage.databases(), []);

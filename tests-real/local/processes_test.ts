@@ -1,9 +1,12 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { systemClock } from "../../src/core/clock.ts";
 import { systemRandom } from "../../src/core/random.ts";
+import { buildOf } from "../../src/providers/local/binaries.ts";
 import { processesOf } from "../../src/providers/local/processes.ts";
 import { removeLocalFolder } from "../../src/providers/local/provider.ts";
 import { ProviderError } from "../../src/providers/port.ts";
+import { formatVersion } from "../../src/providers/postgres/versions.ts";
+import { olderBuild } from "../support/postgres.ts";
 import { CALL, eventually, inState, logsIn, newFolder, providerIn, requestFor, sql } from "./support.ts";
 
 const PASSWORD = requestFor().password!;
@@ -97,6 +100,34 @@ Deno.test("a server that is killed is noticed, shown and started again with its 
       assert((await serverPids(folder, id))[0] !== pid);
     } finally {
       await provider.close();
+    }
+  });
+});
+
+Deno.test("R3: a server keeps the minor version that it was made with, and its data, when there are newer binaries", async () => {
+  await inFolder(async (folder) => {
+    const [older, newest] = [olderBuild(), buildOf("16")!];
+    assert(older.version.minor < newest.version.minor);
+    const first = await providerIn(folder, { builds: [older] });
+    const { id } = await first.create(requestFor(), CALL);
+    const made = await inState(first, id, "Available");
+    assertEquals(made.version, formatVersion(older.version));
+    await sql(made, PASSWORD, "CREATE TABLE kept AS SELECT 42 AS n");
+    await first.close();
+    const second = await providerIn(folder, { builds: [newest] });
+    try {
+      const again = await inState(second, id, "Available");
+      assertEquals(again, made);
+      const [row] = await sql<{ n: number; version: string }>(
+        again,
+        PASSWORD,
+        "SELECT n, current_setting('server_version') AS version FROM kept",
+      );
+      assertEquals(row, { n: 42, version: made.version });
+      const { id: next } = await second.create(requestFor(), CALL);
+      assertEquals((await inState(second, next, "Available")).version, formatVersion(newest.version));
+    } finally {
+      await second.close();
     }
   });
 });

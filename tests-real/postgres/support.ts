@@ -8,6 +8,7 @@
 import pg from "pg";
 import { systemClock } from "../../src/core/clock.ts";
 import type { CreateRequest, DatabaseProvider } from "../../src/providers/port.ts";
+import type { Build } from "../../src/providers/local/binaries.ts";
 import { createPostgresProvider, type PostgresProvider } from "../../src/providers/postgres/provider.ts";
 import { type PostgresMajor, type PostgresServer, startPostgres } from "../support/postgres.ts";
 
@@ -26,9 +27,9 @@ export function serverOf(major: PostgresMajor): Promise<PostgresServer> {
   return server;
 }
 
-/** A server of its own, with the operator's role. */
-export async function newServer(major: PostgresMajor): Promise<PostgresServer> {
-  const server = await startPostgres(major);
+/** A server of its own, with the operator's role; by another build of that major than the newest, if there is one given. */
+export async function newServer(major: PostgresMajor, build?: Build): Promise<PostgresServer> {
+  const server = await startPostgres(major, build);
   await sql(
     server,
     `CREATE ROLE "${OPERATOR.user}" LOGIN CREATEDB CREATEROLE PASSWORD '${OPERATOR.password}'`,

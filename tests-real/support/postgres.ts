@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { buildOf, installBinaries } from "../../src/providers/local/binaries.ts";
+import { type Build, buildOf, installBinaries } from "../../src/providers/local/binaries.ts";
 import { formatVersion } from "../../src/providers/postgres/versions.ts";
 import { endBackground, freePorts, guard } from "./process.ts";
 
@@ -31,17 +31,35 @@ export interface PostgresServer {
   halt(signal?: Deno.Signal): Promise<void>;
   /** Starts it again on the same port. */
   start(): Promise<void>;
+  /** Ends it, and starts it on its data with the newest minor version there is. */
+  upgrade(): Promise<void>;
   /** Ends it and removes its data. */
   stop(): Promise<void>;
 }
 
-/** Makes and starts a server. */
-export async function startPostgres(major: PostgresMajor): Promise<PostgresServer> {
+/** A minor version before the newest that npm has, for tests of what a minor upgrade does. */
+export const OLDER = "16.13.0-beta.17";
+
+/** The build of {@linkcode OLDER} for this machine. */
+export function olderBuild(): Build {
+  const [major, minor] = OLDER.split(".").map(Number);
+  const newest = buildOf(String(major));
+  if (newest === undefined) throw new Error(`npm has no PostgreSQL ${major} for this machine`);
+  return {
+    specifier: newest.specifier.replace(/[^@]+$/, OLDER),
+    version: { major: major!, minor: minor! },
+  };
+}
+
+/** Makes and starts a server; of the newest minor version, or by another build of that major. */
+export async function startPostgres(
+  major: PostgresMajor,
+  build: Build | undefined = buildOf(String(major)),
+): Promise<PostgresServer> {
   const dir = await Deno.makeTempDir({ prefix: `postgres-${major}-` });
   await guard(dir);
   try {
-    const native = `${dir}/native`;
-    const build = buildOf(String(major));
+    let native = `${dir}/native`;
     if (build === undefined) throw new Error(`npm has no PostgreSQL ${major} for this machine`);
     await installBinaries(build, native);
     const password = crypto.randomUUID();
@@ -69,6 +87,12 @@ export async function startPostgres(major: PostgresMajor): Promise<PostgresServe
       urlOf,
       halt,
       async start() {
+        port = await launch(native, dir, port);
+      },
+      async upgrade() {
+        await installBinaries(buildOf(String(major))!, `${dir}/newest`);
+        await halt();
+        native = `${dir}/newest`;
         port = await launch(native, dir, port);
       },
       async stop() {
