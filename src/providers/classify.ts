@@ -37,7 +37,8 @@ export interface RefusalFacts {
  *   such as a quota or a policy, is about the request: `rejected`.
  * - 404 is `absent` only when the call named an id *and* the body says `NotFound`: a proxy's 404 page, or an account
  *   that is unknown, is never "does not exist" (S6, A3); those are `retryable`.
- * - A 409 of an unknown code is `exists` for a create (look up, never create anew, S1), else `busy`.
+ * - A 409 of an unknown code is `unknown` for a create (look up through the settle window, S1; an `exists` would be
+ *   looked for without end, were it "one operation at a time"), else `busy`.
  * - A redirect is refused: `retryable`, nothing took effect. 408 and 5xx may have taken effect.
  */
 export function refusalClass({ verb, status, code }: RefusalFacts): ProviderErrorClass {
@@ -71,7 +72,7 @@ function conflictClass(verb: CallVerb, code: string | undefined): ProviderErrorC
     case "SnapshotFailed":
       return "rejected";
     default:
-      return verb === "create" ? "exists" : "busy";
+      return verb === "create" ? "unknown" : "busy";
   }
 }
 

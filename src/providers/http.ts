@@ -94,17 +94,18 @@ export function createHttpProvider(options: HttpProviderOptions): DatabaseProvid
     };
     const exchange = mutates(verb) ? transport.mutate : transport.read;
     if (mutates(verb)) beforeSend?.(); // nothing may be awaited between this and the fetch (rule 21)
-    let answer: Answer & { readonly retryAfter: string | null };
+    let answer: Answer & { readonly retryAfter: string | null; readonly date: string | null };
     try {
       answer = await withDeadline({ clock, ms: timeoutMs, action: ACTIONS[verb], signal }, async (inner) => {
         const response = await exchange(`${base}${path}`, { ...init, signal: inner });
         const { status, headers } = response;
-        return { status, text: await readText(response), retryAfter: headers.get("retry-after") };
+        const [retryAfter, date] = [headers.get("retry-after"), headers.get("date")];
+        return { status, text: await readText(response), retryAfter, date };
       });
     } catch (cause) {
       throw transportError(verb, signal, cause);
     }
-    const { status, retryAfter } = answer;
+    const { status, retryAfter, date } = answer;
     const { secret } = sending;
     // Before anything of it is cut: half a password would not be found. What is short may be a word of the answer.
     const text = secret !== undefined && secret.length >= 12 ? concealed(answer.text, secret) : answer.text;
@@ -116,7 +117,12 @@ export function createHttpProvider(options: HttpProviderOptions): DatabaseProvid
       ? message
       : message.replaceAll(token, "[token]");
     const shown = told === undefined ? undefined : concealed(told, secret);
-    throw refusalError({ verb, status, code, message: shown, retryAfter, now: clock.now() });
+    // A date to wait for is by the cloud's own clock, which `Date` tells.
+    const now = Date.parse(date ?? "");
+    throw refusalError({
+      ...{ verb, status, code, message: shown, retryAfter },
+      now: Number.isNaN(now) ? clock.now() : now,
+    });
   }
 
   /** Sends, and reads the answer with `read`; a 2xx answer that cannot be read says nothing of what took effect. */

@@ -69,6 +69,15 @@ export function parseError(text: string): { code?: string; message?: string } {
 const optionalText = (max: number) =>
   z.string().max(max).nullish().transform((v) => v === "" || v === null ? undefined : v);
 
+/** Stands for a time that the cloud does not say. It only orders several databases of one CR (S1): none is unreadable for it. */
+const UNKNOWN_TIME = "1970-01-01T00:00:00Z";
+
+/** A leap second is a time in RFC 3339 and none to a `Date`: the one before is taken. */
+function toTime(text: string): string {
+  const time = text.replace(/(:\d\d):60(\.\d+)?(?=Z|[+-])/i, "$1:59");
+  return Number.isNaN(Date.parse(time)) ? UNKNOWN_TIME : time;
+}
+
 // Bounds are those of `status` in the schema of the resource: a longer value could not be recorded.
 const databaseBody = z.object({
   id: z.string().min(1).max(253).refine(
@@ -83,7 +92,7 @@ const databaseBody = z.object({
   state: z.string().min(1).max(253),
   endpoint: optionalText(1024),
   tags: z.record(z.string(), z.string()).nullish().transform((v) => v ?? {}),
-  createdAt: z.string().refine((t) => !Number.isNaN(Date.parse(t)), "is not a time"),
+  createdAt: z.string().transform(toTime).catch(UNKNOWN_TIME),
   pending: z.object({ version: z.string().optional(), sizeGb: z.int32().optional() }).nullish().catch(
     undefined,
   ),
@@ -173,7 +182,8 @@ function unreadableItem(item: unknown, error: z.ZodError): UnreadableDatabase {
 
 const seconds = (fallback: number) => z.number().min(0).catch(fallback);
 const infoBody = z.object({
-  account: z.string().min(1).max(1024).optional().catch(undefined),
+  // Some clouds count their accounts: a number is as good a name.
+  account: z.union([z.string().min(1).max(1024), z.number().transform(String)]).optional().catch(undefined),
   clientTokens: z.boolean().catch(UNKNOWN_ACCOUNT.clientTokens),
   readLagSeconds: seconds(UNKNOWN_ACCOUNT.readLagSeconds),
   effectBoundSeconds: seconds(UNKNOWN_ACCOUNT.effectBoundSeconds),

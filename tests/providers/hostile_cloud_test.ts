@@ -272,7 +272,6 @@ Deno.test("fields of the wrong type, another database, or an id that could not b
     { state: "" },
     { tags: [] },
     { tags: { t: 1 } },
-    { createdAt: "yesterday" },
     { engine: undefined },
   ];
   for (const change of wrong) {
@@ -283,6 +282,26 @@ Deno.test("fields of the wrong type, another database, or an id that could not b
         "unknown",
         JSON.stringify(change),
       );
+    });
+  }
+});
+
+Deno.test("S1: no database is unreadable for the time it was made, which only orders several of one CR", async () => {
+  const made: [unknown, string][] = [
+    ["2026-01-01T00:00:00.123456789+05:30", "2026-01-01T00:00:00.123456789+05:30"],
+    ["2026-01-01t00:00:00z", "2026-01-01t00:00:00z"],
+    ["2016-12-31T23:59:60Z", "2016-12-31T23:59:59Z"],
+    ["2017-01-01T05:29:60.5+05:30", "2017-01-01T05:29:59+05:30"],
+    ["yesterday", "1970-01-01T00:00:00Z"],
+    [1767225600, "1970-01-01T00:00:00Z"],
+    [null, "1970-01-01T00:00:00Z"],
+    [undefined, "1970-01-01T00:00:00Z"],
+  ];
+  for (const [createdAt, expected] of made) {
+    await on(() => ({ bytes: http(200, JSON.stringify({ ...DATABASE, createdAt })) }), async (provider) => {
+      const read = await provider.get("db-1", CALL);
+      assertEquals(read.createdAt, expected);
+      assert(!Number.isNaN(Date.parse(read.createdAt)));
     });
   }
 });

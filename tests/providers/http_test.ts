@@ -158,6 +158,7 @@ Deno.test("an account's description is taken field by field, the safe value for 
     0,
   ]);
   assertEquals(await info({}), [undefined, false, 15, 30]);
+  assertEquals((await info({ account: 123456789012 }))[0], "123456789012", "a number names an account too");
   const wrong = { account: "", clientTokens: "yes", readLagSeconds: -1, effectBoundSeconds: "10" };
   assertEquals(await info(wrong), [undefined, false, 15, 30]);
   for (const body of [null, [], "x"]) {
@@ -175,6 +176,21 @@ Deno.test("a throttled call says how long to wait", async () => {
   );
   const error = await assertRejects(() => provider.get("db-1", CALL), ProviderError);
   assertEquals([error.errorClass, error.retryAfterMs], ["throttled", 40_000]);
+});
+
+Deno.test("a date to wait for is by the clock of the cloud that says it, where it tells that clock", async () => {
+  const ahead = Date.UTC(2040, 0, 1); // far from the clock of this machine
+  const { provider } = stage(() =>
+    new Response("slow down", {
+      status: 429,
+      headers: {
+        "date": new Date(ahead).toUTCString(),
+        "retry-after": new Date(ahead + 7_000).toUTCString(),
+      },
+    })
+  );
+  const error = await assertRejects(() => provider.get("db-1", CALL), ProviderError);
+  assertEquals(error.retryAfterMs, 7_000);
 });
 
 Deno.test("the whole exchange has one deadline, by the injected clock, and the request is told to stop", async () => {
