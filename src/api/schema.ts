@@ -128,7 +128,7 @@ export const statusSchema = z.object({
     "Databases in a row that were gone at the provider and were created anew; each makes the next wait longer.",
   ),
   lastLossTime: z.string().meta({ format: "date-time" }).optional().describe(
-    "When the last of them was given up.",
+    "When the last database of those that losses counts was given up.",
   ),
   observedGeneration: z.int32().min(0).optional().describe(
     "The metadata.generation that the operator last acted on.",

@@ -108,7 +108,7 @@ export interface ListOptions extends CallOptions {
   /** All of them must match. A provider without a tag filter filters itself. */
   readonly tags: Readonly<Record<string, string>>;
   readonly pageToken?: string | undefined;
-  /** At most 100. @default 100 */
+  /** Items of a page, at most 100. Missing: as many as the provider gives at once. */
   readonly limit?: number;
 }
 

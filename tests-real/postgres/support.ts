@@ -96,12 +96,12 @@ export function requestFor(server: PostgresServer, change: Partial<CreateRequest
 }
 
 /** All that a provider lists, page by page. */
-export async function listAll(provider: DatabaseProvider, tags: Record<string, string> = {}, limit = 100) {
+export async function listAll(provider: DatabaseProvider, tags: Record<string, string> = {}, limit?: number) {
   const items = [];
   const unreadable = [];
   let pageToken: string | undefined;
   do {
-    const page = await provider.list({ ...CALL, tags, limit, pageToken });
+    const page = await provider.list({ ...CALL, tags, pageToken, ...(limit === undefined ? {} : { limit }) });
     items.push(...page.items);
     unreadable.push(...page.unreadable ?? []);
     pageToken = page.nextPageToken;
