@@ -1,7 +1,8 @@
 /**
  * No secret in anything that the operator says: the program itself, as `deno task start` runs it, against a cloud that tells
  * back all it was sent. Every path of its HTTP server that the code or its documentation names is read, so that a new one is
- * read too; and its log in both formats, all Events, statuses, Leases and classes.
+ * read too; and its log in both formats, all Events, statuses, Leases and classes, and what is exported to a collector of
+ * telemetry.
  *
  * @module
  */
@@ -69,8 +70,19 @@ function serveTellTale(cloud: SimulatedCloud) {
   return { told, url: `http://127.0.0.1:${server.addr.port}`, close: () => server.shutdown() };
 }
 
+/** A collector of OpenTelemetry: all that it was sent, by path. */
+function serveCollector() {
+  const heard: Record<string, string> = {};
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
+    const path = `telemetry ${new URL(request.url).pathname}`;
+    heard[path] = `${heard[path] ?? ""}${await request.text()}\n`;
+    return Response.json({});
+  });
+  return { heard, url: `http://127.0.0.1:${server.addr.port}`, close: () => server.shutdown() };
+}
+
 for (const format of ["json", "text"] as const) {
-  Deno.test(`rule 25: no password and no token is in the log (${format}), in any answer of the HTTP server, an Event, a status or a class`, async () => {
+  Deno.test(`rule 25: no password and no token is in the log (${format}), in any answer of the HTTP server, an Event, a status, a class or telemetry`, async () => {
     const clouds = [1, 2].map((seed) =>
       new SimulatedCloud({
         ...{ clock: systemClock, random: seededRandom(seed), latencyMs: 1, account: `account-${seed}` },
@@ -85,6 +97,7 @@ for (const format of ["json", "text"] as const) {
       })
     );
     const [ofFlags, ofClass] = clouds.map(serveTellTale) as [Telltale, Telltale];
+    const collector = serveCollector();
     const served = await serveEmbeddedApi();
     const dir = await Deno.makeTempDir();
     const ask = async (method: string, path: string, body?: unknown) => {
@@ -137,11 +150,20 @@ for (const format of ["json", "text"] as const) {
       });
       await Deno.writeTextFile(`${dir}/kubeconfig`, served.kubeconfig());
       await Deno.writeTextFile(`${dir}/token`, `${TOKENS.flags}\n`);
-      child = new Child([
-        ...["start", "--provider=http", `--cloud-url=${ofFlags.url}`, `--cloud-token-file=${dir}/token`],
-        ...[`--kubeconfig=${dir}/kubeconfig`, "--listen=127.0.0.1:0", "--poll-interval=10s"],
-        ...[`--log-format=${format}`, "--log-level=debug"],
-      ], ["--allow-env", "--allow-read", "--allow-net=127.0.0.1"]);
+      child = new Child(
+        [
+          ...["start", "--provider=http", `--cloud-url=${ofFlags.url}`, `--cloud-token-file=${dir}/token`],
+          ...[`--kubeconfig=${dir}/kubeconfig`, "--listen=127.0.0.1:0", "--poll-interval=10s"],
+          ...[`--log-format=${format}`, "--log-level=debug"],
+        ],
+        ["--allow-env", "--allow-read", "--allow-net=127.0.0.1"],
+        {
+          env: {
+            ...{ OTEL_DENO: "true", OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" },
+            ...{ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: "200" },
+          },
+        },
+      );
       const started = await child.line((line) => line.includes("The operator has started"));
       const url = /http:\/\/127\.0\.0\.1:\d+/.exec(started)![0];
       const shown: Record<string, string> = {};
@@ -206,6 +228,8 @@ for (const format of ["json", "text"] as const) {
       shown["log"] = child.out;
       shown["standard error"] = child.err;
       assert(shown["log"].length > 2_000 && shown["Events"].includes("SecretWritten"), "they speak of it");
+      Object.assign(shown, collector.heard);
+      assert(shown["telemetry /v1/traces"]?.includes("orders"), "they speak of it");
       // One that was made but never set is a password of the time after; all of them are looked for.
       assert(secrets.size >= 8, [...secrets.keys()].join());
       const leaks = Object.entries(shown).flatMap(([where, text]) =>
@@ -216,7 +240,7 @@ for (const format of ["json", "text"] as const) {
     } finally {
       await child?.end();
       await served.close();
-      for (const cloud of [ofFlags, ofClass]) await cloud.close();
+      for (const each of [ofFlags, ofClass, collector]) await each.close();
       await Deno.remove(dir, { recursive: true });
     }
   });
