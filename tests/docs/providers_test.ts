@@ -22,3 +22,20 @@ Deno.test("the table of proofs in providers.md names tests whose titles begin wi
   }
   assertEquals(wrong, []);
 });
+
+Deno.test("the IAM policy in providers.md allows what the code asks of RDS, and nothing that it never asks", async () => {
+  const asked = new Set<string>();
+  const folder = new URL("../../src/providers/aws-rds/", import.meta.url);
+  for await (const { name } of Deno.readDir(folder)) {
+    const text = await Deno.readTextFile(new URL(name, folder));
+    for (const [, action] of text.matchAll(/new (\w+)Command\(/g)) asked.add(action!);
+  }
+  const [, policy] = /```json\n(\s*\{\s*"Version".*?)```/s.exec(await read("docs/providers.md"))!;
+  const { Statement: statements } = JSON.parse(policy!) as { Statement: { Action: string | string[] }[] };
+  const allowed = new Set(statements.flatMap(({ Action }) => Action));
+  for (const action of ["GetCallerIdentity", "AssumeRole", "AssumeRoleWithWebIdentity"]) {
+    assert(asked.delete(action), `${action} is asked of STS`); // the first needs no permission, the others are said in words
+  }
+  // RDS asks for this one itself, where a delete takes a final snapshot.
+  assertEquals(allowed, new Set([...asked].map((action) => `rds:${action}`)).add("rds:CreateDBSnapshot"));
+});
