@@ -4,7 +4,9 @@
  *
  * @module
  */
+import type { ExternalDatabase } from "../api/schema.ts";
 import type { Clock } from "../core/clock.ts";
+import { isObserveOnly } from "../statechart/facts.ts";
 
 /** More absences within one period than the larger of these two are a mass absence. */
 const MASS_COUNT = 3;
@@ -102,4 +104,12 @@ export class AbsenceLedger {
     for (const uid of this.#absent.keys()) this.#held.add(uid);
     if (before === 0) onChange(true, this.#held.size);
   }
+}
+
+/** Whether a database of this CR ought to show in a complete list; one that is only observed bears none of the tags. */
+export function isExpected(object: ExternalDatabase): boolean {
+  const { metadata, status } = object;
+  return !isObserveOnly(object) && status?.observeOnly !== true && status?.providerId !== undefined &&
+    status.endpoint !== undefined &&
+    metadata.deletionTimestamp === undefined;
 }

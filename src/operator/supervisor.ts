@@ -5,9 +5,7 @@
  * @module
  */
 import type { Cluster } from "../kube/port.ts";
-import { isOlderVersion } from "../api/resource_version.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
-import { equal } from "../core/equal.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import { messageOf } from "../core/text.ts";
@@ -16,15 +14,19 @@ import { absenceConfirmed, isObserveOnly, isRemovalAsked } from "../statechart/f
 import { hasFinalizer } from "../statechart/knowledge.ts";
 import type { ProviderError } from "../providers/port.ts";
 import type { SecretSeen } from "../binding/facts.ts";
+import { tellListed } from "./bindings_listed.ts";
+import { isExpected } from "./absences.ts";
 import type { BindingEvent } from "./binding_watch.ts";
 import { reportCrash } from "./crash_report.ts";
 import { Drifts } from "./drifts.ts";
+import { fanOut } from "./fan_out.ts";
 import { FormerUids } from "./former_uids.ts";
 import type { History } from "./history/history.ts";
 import { Inbox } from "./inbox.ts";
 import { type DatabaseSnapshot, Keeper, type KeeperEnv, type Transition } from "./keeper.ts";
-import { type Round, unreadableAs } from "./observer.ts";
+import type { Round } from "./observer.ts";
 import type { Passes } from "./passes.ts";
+import { Settling } from "./settling.ts";
 import { ShownAgain } from "./shown_again.ts";
 import type { ProviderSite } from "./site.ts";
 
@@ -47,8 +49,6 @@ export interface SupervisorOptions
   readonly hibernateAfterMs?: number;
 }
 
-/** Keepers told of a list before the event loop gets its turn. */
-const SLICE = 500;
 /** CRs that wait for their settle window and make a crowd. */
 const CROWD = 10;
 /** Time between two looks for actors that may sleep, in milliseconds. */
@@ -67,9 +67,8 @@ export class Supervisor {
   readonly #shownAgain: ShownAgain;
   /** Those that went by our own release. */
   readonly #released = new FormerUids();
-  /** How many of each site wait for their settle window, and at which site each that waits was counted. */
-  readonly #settling = new Map<ProviderSite, number>();
-  readonly #settlingAt = new WeakMap<Keeper, ProviderSite>();
+  /** Those that wait for their settle window. */
+  readonly #settling = new Settling();
   /** Aborts what the supervisor itself has under way. */
   readonly #stopped = new AbortController();
 
@@ -105,7 +104,7 @@ export class Supervisor {
         options.passes?.crashed(keeper.object.metadata.uid);
       },
       onCacheHit: () => options.metrics.cache(true),
-      onSettling: (keeper, delta) => this.#settles(keeper, delta),
+      onSettling: (keeper, waits) => this.#settling.follow(keeper, waits, options.siteOf),
       onFinal: (keeper, snapshot) => this.#final(keeper, snapshot),
     };
   }
@@ -132,7 +131,7 @@ export class Supervisor {
 
   /** So many CRs of a site wait for their settle window that one list for all costs less than a lookup each. */
   isCrowded(site: ProviderSite): boolean {
-    return (this.#settling.get(site) ?? 0) >= CROWD;
+    return this.#settling.of(site) >= CROWD;
   }
 
   /** Whether a CR of this UID is known. */
@@ -173,50 +172,10 @@ export class Supervisor {
     return n;
   }
 
-  /** Fans a site's complete list out. Absences are counted for the whole list before any actor hears of one (rule 12). */
+  /** Tells the actors of a site what its complete list shows and misses, and then that the world changed. */
   async onRound(round: Round, site: ProviderSite): Promise<void> {
-    // In one go: an actor whose timer fires between two slices must not find the list ended and the absences uncounted.
-    this.#count(round, site);
-    const missing: Keeper[] = [];
-    let n = 0;
-    for (const keeper of [...this.#of(site)]) {
-      if (++n % SLICE === 0) await this.#yield();
-      const { uid } = keeper.object.metadata;
-      const id = keeper.object.status?.providerId;
-      if (keeper.finished) continue;
-      if (id === undefined) {
-        // Only what is found is told: an empty lookup must have asked by UID alone to decide anything.
-        const found = (round.byUid.get(uid) ?? []).map((l) => l.database);
-        if (found.length > 0) keeper.send({ type: "external.found", found, sentAt: round.sentAt });
-        continue;
-      }
-      const listed = round.byId.get(id);
-      if (listed === undefined) {
-        const message = unreadableAs(round, id);
-        if (message === undefined) missing.push(keeper);
-        else keeper.send({ type: "external.unreadable", errorClass: "retryable", message }); // not absent (S6)
-        continue;
-      }
-      const duplicates = (round.byUid.get(uid) ?? [])
-        .filter((l) => l.database.id !== id && l.database.state !== "Deleting")
-        .map((l) => l.database.id);
-      keeper.listed({ type: "external.listed", ...listed, duplicates });
-    }
-    for (const keeper of missing) keeper.send({ type: "external.unlisted", sentAt: round.sentAt });
+    await fanOut(round, [...this.#of(site)], site.absences, () => sleep(this.#o.clock, 0));
     this.onWorldChanged(site);
-  }
-
-  /** Counts who is there and who ought to be (rule 12). */
-  #count(round: Round, site: ProviderSite): void {
-    const absent: string[] = [];
-    for (const { object, finished } of this.#of(site)) {
-      const id = object.status?.providerId;
-      if (id === undefined || finished) continue;
-      if (round.byId.has(id)) site.absences.present(object.metadata.uid);
-      else if (unreadableAs(round, id) !== undefined) continue; // S6: it is there, or may be
-      else if (isExpected(object)) absent.push(object.metadata.uid);
-    }
-    site.absences.absentAll(absent);
   }
 
   /** A site's list failed: every actor of it is told (C5). With `once`, not those that know of a failure of its class: another call's words are no news. */
@@ -244,25 +203,11 @@ export class Supervisor {
     this.#keepers.get(uid)?.send(event);
   }
 
-  /**
-   * The connection Secrets of a namespace, or all, are listed: whoever has one by its status and none by the list is
-   * told, and whoever read or wrote one itself that went, or went back, before a watch could tell. Each then reads it
-   * again, for the list may be an old one.
-   */
+  /** The connection Secrets of a namespace, or all, are listed; `of` finds those that were written for a UID. */
   onBindingsListed(of: (uid: string) => readonly SecretSeen[], namespace: string | undefined): void {
     for (const keeper of this.#keepers.values()) {
-      const { metadata, status } = keeper.object;
-      if (namespace !== undefined && metadata.namespace !== namespace) continue;
-      const listed = of(metadata.uid);
-      const held = keeper.secret;
-      const shown = held?.kind === "ours"
-        ? listed.find((s) => s.kind === "ours" && s.uid === held.uid)
-        : undefined;
-      if (held?.kind === "ours" && shown === undefined) {
-        keeper.send({ type: "binding.changed", gone: held.uid });
-      } else if (held?.kind === "ours" && shown?.kind === "ours" && isBehind(shown, held)) {
-        keeper.send({ type: "binding.changed", secret: shown, rewound: true });
-      } else if (status?.binding !== undefined && listed.length === 0) keeper.send({ type: "world.changed" });
+      const { uid, namespace: own } = keeper.object.metadata;
+      if (namespace === undefined || own === namespace) tellListed(keeper, of(uid));
     }
   }
 
@@ -296,13 +241,6 @@ export class Supervisor {
   /** The keepers of a site. */
   *#of(site: ProviderSite): Iterable<Keeper> {
     for (const keeper of this.#keepers.values()) if (this.#o.siteOf(keeper.newest) === site) yield keeper;
-  }
-
-  #settles(keeper: Keeper, delta: 1 | -1): void {
-    const site = this.#settlingAt.get(keeper) ?? this.#o.siteOf(keeper.object);
-    this.#settlingAt.set(keeper, site);
-    if (delta === -1) this.#settlingAt.delete(keeper);
-    this.#settling.set(site, (this.#settling.get(site) ?? 0) + delta);
   }
 
   #upsert(object: ExternalDatabase, lost: string | undefined): void {
@@ -396,24 +334,4 @@ export class Supervisor {
     }
     onTransition?.(t);
   }
-
-  #yield(): Promise<void> {
-    return sleep(this.#o.clock, 0);
-  }
-}
-
-/** Whether a database of this CR ought to show in a complete list; one that is only observed bears none of the tags. */
-function isExpected(object: ExternalDatabase): boolean {
-  const { metadata, status } = object;
-  return !isObserveOnly(object) && status?.observeOnly !== true && status?.providerId !== undefined &&
-    status.endpoint !== undefined &&
-    metadata.deletionTimestamp === undefined;
-}
-
-type OurSecret = SecretSeen & { readonly kind: "ours" };
-
-/** Whether a list shows a Secret as it was before what is held of it, or otherwise under the same version. */
-function isBehind(shown: OurSecret, held: OurSecret): boolean {
-  const [listed, known] = [shown.resourceVersion, held.resourceVersion];
-  return isOlderVersion(listed, known) || (listed === known && !equal(shown, held));
 }

@@ -13,6 +13,7 @@ import type { Logger } from "../core/log.ts";
 import { noMetrics } from "../core/metrics.ts";
 import { systemEntropy } from "../core/passwords.ts";
 import type { Random } from "../core/random.ts";
+import { isExpected } from "../operator/absences.ts";
 import { classedCluster } from "../operator/classed_cluster.ts";
 import { CrdWord } from "../operator/crd_word.ts";
 import type { EffectEnv } from "../operator/effects/env.ts";
@@ -224,13 +225,6 @@ export class Forecast {
       ...(place.class === undefined ? {} : { class: place.class }),
     };
   }
-}
-
-/** Whether its database ought to be there (rule 12). */
-function isExpected(object: ExternalDatabase): boolean {
-  const { metadata, status } = object;
-  return !isObserveOnly(object) && status?.providerId !== undefined && status.endpoint !== undefined &&
-    metadata.deletionTimestamp === undefined;
 }
 
 /** Why a step does what it does, for people. */

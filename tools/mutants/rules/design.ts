@@ -12,7 +12,7 @@ const step = "statechart/step_error.ts";
 const loop = "kube/reflector_loop.ts";
 const store = "kube/reflector_store.ts";
 const lease = "kube/lease.ts";
-const supervisor = "operator/supervisor.ts";
+const fanOut = "operator/fan_out.ts";
 const keeper = "operator/keeper.ts";
 
 /** Parts 3 to 10 of "How". */
@@ -21,8 +21,8 @@ export const DESIGN: readonly RuleMutant[] = [
     "design 3",
     "list not fanned out",
     "what a list shows is not told to the actors",
-    supervisor,
-    "Supervisor.onRound",
+    fanOut,
+    "fanOut",
     'keeper.listed({ type: "external.listed", ...listed, duplicates });',
     "",
   ),
@@ -30,8 +30,8 @@ export const DESIGN: readonly RuleMutant[] = [
     "design 3",
     "absences not told",
     "what a list misses is not told to the actors",
-    supervisor,
-    "Supervisor.onRound",
+    fanOut,
+    "fanOut",
     'keeper.send({ type: "external.unlisted", sentAt: round.sentAt })',
     "undefined",
   ),

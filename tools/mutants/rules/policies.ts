@@ -14,7 +14,7 @@ const unadopted = "statechart/decide_unadopted.ts";
 const env = "operator/effects/env.ts";
 const remove = "operator/effects/remove.ts";
 const reads = "operator/effects/reads.ts";
-const supervisor = "operator/supervisor.ts";
+const absences = "operator/absences.ts";
 
 /** Rule 17 and the policies of D4 and D5. */
 export const POLICIES: readonly RuleMutant[] = [
@@ -159,14 +159,14 @@ export const POLICIES: readonly RuleMutant[] = [
     "rule 12",
     "observed is counted",
     "databases that are only observed, and that no list shows, count as absent",
-    supervisor,
+    absences,
     "isExpected",
     "!isObserveOnly(object)",
     "true",
     {
       and: [
         {
-          file: supervisor,
+          file: absences,
           in: "isExpected",
           find: "status?.observeOnly !== true",
           replace: "true",
