@@ -21,7 +21,12 @@ export class CrdWord {
   #waiting = 0;
   #over = new AbortController();
 
-  constructor(private readonly cluster: Pick<Cluster, "crdState">, private readonly clock: Clock) {}
+  /** `stopped` ends the reads at once, whoever still waits. */
+  constructor(
+    private readonly cluster: Pick<Cluster, "crdState">,
+    private readonly clock: Clock,
+    private readonly stopped?: AbortSignal,
+  ) {}
 
   /** Reads it; rejects with a `KubeError`. */
   async read(signal: AbortSignal): Promise<CrdState> {
@@ -40,7 +45,8 @@ export class CrdWord {
   async whileWaiting<T>(work: () => Promise<T>): Promise<T> {
     if (this.#waiting++ === 0) {
       this.#over = new AbortController();
-      void this.#keepFresh(this.#over.signal);
+      const ends = [this.#over.signal, ...this.stopped === undefined ? [] : [this.stopped]];
+      void this.#keepFresh(AbortSignal.any(ends));
     }
     try {
       return await work();

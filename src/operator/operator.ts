@@ -103,7 +103,7 @@ export class Operator {
       cluster: deps.classes === undefined ? cluster : classedCluster(cluster, this.classes),
       secrets: fencedSecrets(recordedSecrets(deps.secrets, history?.book), deps.fence),
       entropy: deps.entropy ?? systemEntropy,
-      crd: new CrdWord(cluster, clock),
+      crd: new CrdWord(cluster, clock, this.#stop.signal),
       recorder: deps.recorder,
       clock,
       log,

@@ -425,3 +425,23 @@ Deno.test("Seed 345137: a create of unknown outcome that was sent while the acco
     await world.available("orders");
     assertEquals(cloud.databases().map((d) => d.account), [account]);
   }));
+
+Deno.test("Seed 13142: nothing is waited for any more once the operator has stopped, though deletes wait for a throttled cloud", () =>
+  inWorld({}, async (world) => {
+    const process = world.start({ pollIntervalMs: MINUTE });
+    const names = ["a", "b", "c", "d"];
+    for (const name of names) world.cluster.create("default", name);
+    await world.available(...names);
+    const throttled = {
+      status: 429,
+      code: "Throttled",
+      message: "Too many requests",
+      retryAfterSeconds: 600,
+    };
+    world.cloud.faults.refuse("list", throttled, 1);
+    await world.until("throttled", () => process.operator.site.scheduler.pauses > 0, 2 * MINUTE);
+    for (const name of names) world.cluster.delete("default", name);
+    await world.run(10_000); // the CRD is asked again and again
+    assertEquals(await process.stop(), 0);
+    assertEquals(world.cloud.databases().length, names.length);
+  }));

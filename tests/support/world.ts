@@ -22,8 +22,8 @@ export interface Process {
   readonly operator: Operator;
   /** Ends it as a crash does: no call goes out any more, nothing is awaited. */
   crash(): void;
-  /** Ends it as SIGTERM does. */
-  stop(): Promise<void>;
+  /** Ends it as SIGTERM does; resolves to how many timers the world had at that moment. */
+  stop(): Promise<number>;
 }
 
 /** A world. */
@@ -83,10 +83,10 @@ export class World {
       },
       stop: async () => {
         abort.abort(new Error("stopped"));
-        const drained = operator.drain(5_000);
+        const drained = operator.drain(5_000).then(() => this.clock.pending);
         await this.run(6_000);
-        await drained;
         await running;
+        return await drained;
       },
     };
     this.#processes.push(process);
