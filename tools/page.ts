@@ -20,7 +20,7 @@ const STYLES = ["base.css", "fleet.css", "chart.css", "database.css"];
 /** What the build depends on. */
 const INPUTS = [
   ...["src/page/", "src/core/text.ts", "tools/page.ts", "deno.lock"],
-  ...["draw/text.ts", "path.ts", "vocabulary.ts"].map((file) => `src/statechart/${file}`),
+  ...["draw/text.ts", "path.ts", "reasons.ts", "vocabulary.ts"].map((file) => `src/statechart/${file}`),
 ];
 
 /** One built file. */

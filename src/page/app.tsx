@@ -7,6 +7,7 @@ import { FleetView } from "./fleet/view.tsx";
 import { Icon } from "./icons.tsx";
 import { Link } from "./link.tsx";
 import { announcement, connection, now, route, summary } from "./live/model.ts";
+import { ReasonsView } from "./reasons/view.tsx";
 import type { Route } from "./route.ts";
 import { coarse } from "./text/time.ts";
 import { nextTheme, theme } from "./theme.ts";
@@ -29,6 +30,7 @@ export function App(): JSX.Element {
         <nav aria-label="Views">
           <Link href="/" current={here.view === "fleet"}>Fleet</Link>
           <Link href="/chart" current={here.view === "chart"}>Chart</Link>
+          <Link href="/reasons" current={here.view === "reasons"}>Reasons</Link>
         </nav>
         <Connected />
         <button
@@ -55,6 +57,8 @@ function View({ here }: { readonly here: Route }): JSX.Element {
       return <FleetView />;
     case "chart":
       return <ChartView />;
+    case "reasons":
+      return <ReasonsView reason={here.reason} />;
     case "database":
       return (
         <DatabaseView key={`${here.namespace}/${here.name}`} namespace={here.namespace} name={here.name} />
@@ -108,6 +112,8 @@ function titleOf(here: Route): string {
       return "External databases";
     case "chart":
       return "Statechart · External databases";
+    case "reasons":
+      return `${here.reason ?? "Reasons"} · External databases`;
     case "database":
       return `${here.namespace}/${here.name} · External databases`;
     case "nowhere":

@@ -8,6 +8,7 @@
 export type Route =
   | { readonly view: "fleet" }
   | { readonly view: "chart" }
+  | { readonly view: "reasons"; readonly reason?: string }
   | { readonly view: "database"; readonly namespace: string; readonly name: string }
   | { readonly view: "nowhere" };
 
@@ -15,6 +16,8 @@ export type Route =
 export function parseRoute(pathname: string): Route {
   if (pathname === "/") return { view: "fleet" };
   if (/^\/chart\/?$/.test(pathname)) return { view: "chart" };
+  const [reasons, reason] = /^\/reasons(?:\/([A-Za-z]*))?$/.exec(pathname) ?? [];
+  if (reasons !== undefined) return reason ? { view: "reasons", reason } : { view: "reasons" };
   const [, namespace, name] = /^\/databases\/([^/]+)\/([^/]+)\/?$/.exec(pathname) ?? [];
   try {
     if (namespace && name) {
@@ -29,4 +32,9 @@ export function parseRoute(pathname: string): Route {
 /** The path of one database's view. */
 export function databasePath(namespace: string, name: string): string {
   return `/databases/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+}
+
+/** The path of a reason's entry. */
+export function reasonPath(reason: string): string {
+  return `/reasons/${reason}`;
 }

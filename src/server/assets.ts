@@ -36,7 +36,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const PACKED: ReadonlySet<string> = new Set(["png", "woff2", "ico"]);
 
 /** Paths that the page itself finds its way by: each is answered with `index.html`. */
-const ROUTES = /^\/(?:chart|orphans|databases\/[^/]+\/[^/]+)?$/;
+const ROUTES = /^\/(?:chart|reasons(?:\/[A-Za-z]*)?|orphans|databases\/[^/]+\/[^/]+)?$/;
 
 /** A name with a hash of eight characters or more before its ending: `main-5f3c9a1b.js`, `main.5F3C9A1B.css`. */
 const HASHED = /[-.](?=[\w-]*\d)[\w-]{8,}\.[a-z0-9]+(?:\.map)?$/i;

@@ -69,6 +69,27 @@ const VIEWS: readonly {
     },
   },
   {
+    name: "reasons",
+    path: "/reasons/Conflict",
+    ready: (page) => page.waitForSelector(".entry.here"),
+  },
+  {
+    name: "zoomed",
+    path: "/chart",
+    ready: async (page) => {
+      await page.waitForSelector("svg.all .card");
+      for (let i = 0; i < 3; i++) await page.click(".zooms button:nth-child(3)");
+    },
+  },
+  {
+    name: "stuck",
+    path: "/databases/shop/stuck",
+    ready: async (page) => {
+      await page.waitForSelector("svg.one .card.lit");
+      await page.waitForSelector(".conditions details[open]");
+    },
+  },
+  {
     name: "filtered",
     path: "/?detail=Drifted.modify&q=o",
     once: true,
@@ -124,8 +145,13 @@ Deno.test("no view has a serious fault of accessibility or is wider than the scr
   await using operator = new FakeOperator();
   const now = Date.now();
   const row = sampleRow({ uid: "orders", state: "Drifted", detail: "Drifted.modify" });
-  operator.rows = [...sampleFleet(400, now), row];
-  operator.details.set("shop/orders", sampleDetail(row, now));
+  operator.rows = [...sampleFleet(4_000, now), row];
+  const detail = sampleDetail(row, now);
+  operator.details.set("shop/orders", detail);
+  operator.details.set("shop/stuck", {
+    ...detail,
+    conditions: detail.conditions.map((each) => ({ ...each, reason: "SecretConflict" })),
+  });
   await using browser = await openBrowser();
   try {
     assertEquals(await inspect(browser, operator.url, folder), []);

@@ -158,10 +158,19 @@ Deno.test("the page shows fleet, chart and one database, and a drift made at the
         });
       });
       const before = (await world.detail("orders")).history.entries.at(-1)?.n ?? 0;
+      const focused = () =>
+        page.evaluate(() => document.activeElement?.closest("[data-step]")?.getAttribute("data-step"));
+      await page.focus("[data-step] .pick");
+      const reading = await focused();
       world.cloud.edit(await providerIdOf(world, "orders"), { version: "14.1" });
       await page.waitForFunction(
         () => (globalThis as unknown as { seen: string[] }).seen.join() === "Available,Drifted,Available",
         { timeout: PATIENCE_MS },
+      );
+      assertEquals(
+        await focused(),
+        reading,
+        "what is added to the history leaves the reader where they were",
       );
       const { history } = await world.detail("orders");
       const since = history.entries.filter((entry) => entry.n > before);

@@ -24,6 +24,13 @@ Deno.test("of ten thousand rows a few exist wherever one scrolls, and the last i
     );
     assert(await drawn() < 60);
   }
+  // An element goes from row to row, the focus does not: what was focused is out of sight.
+  await page.evaluate(() => scrollTo(0, 0));
+  await page.waitForSelector('[data-row="0"] a');
+  await page.focus('[data-row="0"] a');
+  await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight / 2));
+  await page.waitForFunction(() => document.activeElement === document.body);
+  await page.waitForSelector(".tbody [role=row] a");
   await page.focus(".tbody [role=row] a");
   await page.keyboard.press("End");
   await waitForFocus(page, 9_999);

@@ -7,7 +7,7 @@ import {
   selectRows,
   tellingReason,
 } from "../../src/page/fleet/query.ts";
-import { OVERSCAN, rowWindow } from "../../src/page/fleet/window.ts";
+import { OVERSCAN, rowWindow, Slots } from "../../src/page/fleet/window.ts";
 import { NameOrder } from "../../src/page/live/order.ts";
 import { databasePath, parseRoute } from "../../src/page/route.ts";
 import { coarse, count, duration, relative } from "../../src/page/text/time.ts";
@@ -122,4 +122,18 @@ Deno.test("rows keep their order through changes, and rows that come and go take
   rows.delete("a");
   rows.set("e", sampleRow({ uid: "e", name: "e" }));
   assertEquals(names(), "bbA cD dA eA");
+});
+
+Deno.test("a row keeps its element while it is in sight, and the elements of those that left go to those that came", () => {
+  const slots = new Slots();
+  slots.keep(["a", "b", "c"]);
+  assertEquals(["a", "b", "c"].map((uid) => slots.of(uid)), [0, 1, 2]);
+  slots.keep(["b", "c", "d"]);
+  assertEquals(["b", "c", "d"].map((uid) => slots.of(uid)), [1, 2, 0]);
+  slots.keep(["x", "y", "z", "w"]);
+  assertEquals(new Set(["x", "y", "z", "w"].map((uid) => slots.of(uid))), new Set([0, 1, 2, 3]));
+  slots.keep(["w"]);
+  slots.keep(["v", "w"]);
+  assertEquals(new Set(["v", "w"].map((uid) => slots.of(uid))).size, 2);
+  assertEquals(slots.of("x"), undefined);
 });

@@ -2,9 +2,12 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { renderToString } from "preact-render-to-string";
 import { App } from "../../src/page/app.tsx";
 import * as model from "../../src/page/live/model.ts";
+import { commandsFor } from "../../src/page/reasons/meaning.tsx";
 import { parseRoute } from "../../src/page/route.ts";
 import { databaseChart } from "../../src/server/api/database_chart.ts";
 import type { DatabaseDetail } from "../../src/server/api/types.ts";
+import { REASON_MEANINGS } from "../../src/statechart/reasons.ts";
+import { REASONS } from "../../src/statechart/vocabulary.ts";
 import { sampleDetail, sampleHistory } from "./sample_database.ts";
 import { NOW, sampleFleet, sampleOrphans, sampleRow, sampleSummary } from "./samples.ts";
 
@@ -121,6 +124,47 @@ Deno.test("one database shows its state lit, each field beside what was observed
   }
   for (const { n, from, to } of sampleHistory()) {
     if (from !== to) assertStringIncludes(html, `Show step ${n} in the chart`);
+  }
+});
+
+Deno.test("every reason has an entry with an address, which says whose turn it is and how many have it", () => {
+  fleet(sampleFleet(4_000));
+  const html = show("/reasons/Conflict");
+  for (const reason of Object.keys(REASONS)) {
+    assertStringIncludes(html, `id="reason-${reason}"`);
+    assertStringIncludes(html, `href="/reasons/${reason}"`);
+  }
+  assertEquals(html.match(/class="panel entry here"/g)?.length, 1);
+  assertStringIncludes(html, 'href="/?reason=DeletionProtected"');
+  assert(!html.includes("`"), "code is marked as code");
+  assertStringIncludes(show("/reasons/Nosuch"), "no reason of the name");
+});
+
+Deno.test("a condition leads to its reason's entry and has the commands for this resource; a word that is none of the machine's leads nowhere", () => {
+  fleet();
+  const detail = sampleDetail();
+  const [ready] = detail.conditions;
+  assert(ready);
+  const conditions = [
+    { ...ready, status: "False" as const, reason: "SecretConflict" },
+    { ...ready, type: "Theirs", reason: "constructor" },
+  ];
+  const row = { ...detail.row, namespace: "team-a", name: "ledger" };
+  const html = show("/databases/team-a/ledger", { ...detail, row, conditions });
+  assertStringIncludes(html, 'href="/reasons/SecretConflict"');
+  assertStringIncludes(html, "kubectl -n team-a patch edb ledger --type=merge");
+  assertStringIncludes(html, "ledger-login");
+  assert(!html.includes("/reasons/constructor"));
+});
+
+Deno.test("commands are made for no name that a shell could read as something else", () => {
+  const meaning = REASON_MEANINGS.DeleteFailed;
+  assertEquals(
+    commandsFor(meaning, { namespace: "a", name: "b" }),
+    ['kubectl -n a annotate edb b db.my.domain/abandon="$(kubectl -n a get edb b -o jsonpath={.metadata.uid})"'],
+  );
+  for (const name of ["$(reboot)", "a b", "-o", "A", ""]) {
+    assertEquals(commandsFor(meaning, { namespace: "a", name }), meaning.commands);
   }
 });
 

@@ -32,7 +32,16 @@ const PAGE = { "index.html": "<!doctype html><p>built", [HASHED]: "x".repeat(5_0
 
 Deno.test("the built page is served at its own paths, under a policy that lets nothing inline run", () =>
   withPage(PAGE, async (url) => {
-    for (const path of ["/", "/chart", "/databases/default/orders", "/?state=Drifted"]) {
+    for (
+      const path of [
+        "/",
+        "/chart",
+        "/reasons",
+        "/reasons/Conflict",
+        "/databases/default/orders",
+        "/?state=Drifted",
+      ]
+    ) {
       const answer = await fetch(url + path);
       assertStringIncludes(await answer.text(), "built", path);
       assertEquals(answer.headers.get("content-security-policy"), ASSETS_CSP);

@@ -241,7 +241,10 @@ function curve([x1, y1]: Point, [x2, y2]: Point, out: Side, bow: number): Pick<W
   return {
     d: `M${px(x1)} ${px(y1)}C${px(x1)} ${px(c1)} ${px(x2)} ${px(c2)} ${px(x2)} ${px(y2 - down * 6)}`,
     head: arrowHead(x2, y2, 0, down),
-    at: [px((x1 + x2) / 2), px(bowed ? (y1 + y2) / 8 + far * 0.75 : (y1 + y2) / 2)],
+    // Of two straight ways side by side each has its number nearer to where it begins.
+    at: x1 === x2
+      ? [px(x1), px(y1 + (y2 - y1) * 0.35)]
+      : [px((x1 + x2) / 2), px(bowed ? (y1 + y2) / 8 + far * 0.75 : (y1 + y2) / 2)],
   };
 }
 

@@ -4,6 +4,8 @@ import type { ChartArrow, ChartDrawing, ChartNode } from "../../server/api/types
 import { familyClass } from "../families.ts";
 import { count } from "../text/time.ts";
 import { arrowHead, px } from "./geometry.ts";
+import { measure, squeezed } from "./wrap.ts";
+import { Zoom } from "./zoom.tsx";
 
 /** What {@linkcode Inside} takes. */
 export interface InsideProps {
@@ -19,14 +21,17 @@ export interface InsideProps {
 /** The drawing in a box of its own, which scrolls where it is wider than the screen. */
 export function Inside({ path, drawing, counts, active, near, onNear }: InsideProps): JSX.Element {
   return (
-    <div class="inside" role="region" aria-label={`Inside ${path}`} tabIndex={0}>
-      <svg
+    <div class="inside">
+      <Zoom
         width={drawing.width}
         height={drawing.height}
-        viewBox={`0 0 ${drawing.width} ${drawing.height}`}
-        class={familyClass(path)}
-        role="img"
-        aria-label={`What ${path} is made of: ${namesOf(drawing).join(", ")}`}
+        label={`Inside ${path}`}
+        wide
+        svg={{
+          class: familyClass(path),
+          role: "img",
+          label: `What ${path} is made of: ${namesOf(drawing).join(", ")}`,
+        }}
       >
         {drawing.arrows.map((arrow, index) => (
           <g
@@ -45,14 +50,12 @@ export function Inside({ path, drawing, counts, active, near, onNear }: InsidePr
           arrow.label && (
             <g key={index} class={`label ${arrow.kind}`} aria-hidden="true">
               {arrow.label.lines.map((line, at) => (
-                <text key={at} x={arrow.label?.x} y={(arrow.label?.y ?? 0) + at * 14} text-anchor="middle">
-                  {line}
-                </text>
+                <Line key={at} text={line} x={arrow.label?.x ?? 0} y={(arrow.label?.y ?? 0) + at * 14} />
               ))}
             </g>
           )
         )}
-      </svg>
+      </Zoom>
     </div>
   );
 }
@@ -77,12 +80,29 @@ function Node({ node, counts, active }: {
         <g key={row.path} class={`row ${row.path === active ? "lit" : ""}`}>
           <title>{row.description}</title>
           <rect x={x + 4} y={y + row.y} width={width - 8} height={row.height} rx="5" />
-          <text class="name" x={x + 14} y={y + row.y + 14.5}>{row.text}</text>
+          <text
+            class="name"
+            x={x + 14}
+            y={y + row.y + 14.5}
+            textLength={squeezed(row.text, width - 22 - room(counts?.(row.path)), 12, 640)}
+            lengthAdjust="spacingAndGlyphs"
+          >
+            {row.text}
+          </text>
           <Number x={x + width - 12} y={y + row.y + 14.5} value={counts?.(row.path)} />
         </g>
       ))}
       {texts.map((text, index) => (
-        <text key={index} class="about" x={x + text.x} y={y + text.y}>{text.text}</text>
+        <text
+          key={index}
+          class="about"
+          x={x + text.x}
+          y={y + text.y}
+          textLength={squeezed(text.text, width - text.x - 6, 11)}
+          lengthAdjust="spacingAndGlyphs"
+        >
+          {text.text}
+        </text>
       ))}
     </g>
   );
@@ -94,6 +114,24 @@ function Number({ x, y, value }: {
   readonly value: number | undefined;
 }): JSX.Element | null {
   return value ? <text class="number" x={x} y={y} text-anchor="end">{count(value)}</text> : null;
+}
+
+/** A line of a label, on a ground that hides the arrow behind it. */
+function Line(
+  { text, x, y }: { readonly text: string; readonly x: number; readonly y: number },
+): JSX.Element {
+  const width = measure(text, 10.5) + 8;
+  return (
+    <>
+      <rect x={x - width / 2} y={y - 11} width={width} height="15" />
+      <text x={x} y={y} text-anchor="middle">{text}</text>
+    </>
+  );
+}
+
+/** What a number takes of the width of a row. */
+function room(value: number | undefined): number {
+  return value ? measure(count(value), 11.5, 640) + 6 : 0;
 }
 
 function namesOf(drawing: ChartDrawing): string[] {

@@ -13,10 +13,12 @@ import type { Frame } from "../database/steps.ts";
 import { familyClass } from "../families.ts";
 import { follow } from "../link.tsx";
 import { shown } from "../text/safe.ts";
-import { count, plural } from "../text/time.ts";
+import { brief, count, plural } from "../text/time.ts";
 import { type Flows, strength, wayKey } from "./flow.ts";
 import { type Card, CHIP, type Chip, type Overview, overview, type Way } from "./geometry.ts";
+import { Legend } from "./legend.tsx";
 import { measure, squeezed, wrapText } from "./wrap.ts";
+import { Zoom } from "./zoom.tsx";
 
 /** What {@linkcode Statechart} takes. */
 export interface StatechartProps {
@@ -55,13 +57,16 @@ export function Statechart(props: StatechartProps): JSX.Element {
   const drawn = useMemo(() => overview(chart, width, terse), [chart, width, terse]);
   return (
     <div class="statechart" ref={holder}>
-      <svg
+      <Zoom
         width={drawn.width}
         height={drawn.height}
-        viewBox={`0 0 ${drawn.width} ${drawn.height}`}
-        class={frame ? "one" : "all"}
-        role="group"
-        aria-label={frame ? `Statechart, ${shown(frame.active)} is active` : "Statechart of all databases"}
+        label="Statechart"
+        svg={{
+          class: frame ? "one" : "all",
+          role: "group",
+          label: frame ? `Statechart, ${shown(frame.active)} is active` : "Statechart of all databases",
+        }}
+        under={<Legend />}
       >
         <g class="ways" aria-hidden="true">
           {drawn.ways.map((way) => <WayLine key={wayKey(way.move)} way={way} {...props} />)}
@@ -70,7 +75,7 @@ export function Statechart(props: StatechartProps): JSX.Element {
         <g class="flows" aria-hidden="true">
           {drawn.ways.map((way) => <FlowLabel key={wayKey(way.move)} way={way} flows={props.flows} />)}
         </g>
-      </svg>
+      </Zoom>
     </div>
   );
 }
@@ -106,7 +111,7 @@ function FlowLabel(
 ): JSX.Element | null {
   const recent = flows?.get(wayKey(way.move))?.lastMinute ?? 0;
   if (recent === 0) return null;
-  const text = count(recent);
+  const text = brief(recent);
   const [x, y] = way.at;
   const width = 12 + text.length * 7;
   return (

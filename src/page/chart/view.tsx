@@ -57,7 +57,6 @@ function Drawn({ chart }: { readonly chart: ChartAnswer }): JSX.Element {
         near={near}
         onNear={setNear}
       />
-      <Legend />
       <Near chart={chart} near={near} counts={counts} flows={flows} />
       <section class="insides" aria-labelledby="inside-heading">
         <h2 id="inside-heading">Look inside</h2>
@@ -79,29 +78,6 @@ function Drawn({ chart }: { readonly chart: ChartAnswer }): JSX.Element {
       </section>
       <Ways chart={chart} flows={flows} onNear={setNear} />
     </>
-  );
-}
-
-/** What the signs mean. */
-export function Legend(): JSX.Element {
-  return (
-    <ul class="legend soft" aria-label="Signs">
-      <li>
-        <svg viewBox="0 0 14 14" aria-hidden="true">
-          <circle class="mark" cx="7" cy="7" r="2.5" />
-        </svg>rests
-      </li>
-      <li>
-        <svg viewBox="0 0 14 14" aria-hidden="true">
-          <path class="mark" d="M4 3l6.5 4L4 11z" />
-        </svg>runs an effect
-      </li>
-      <li>
-        <svg viewBox="0 0 14 14" aria-hidden="true">
-          <path class="mark" d="M7 3l4 4-4 4-4-4z" />
-        </svg>decides, at once
-      </li>
-    </ul>
   );
 }
 

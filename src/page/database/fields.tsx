@@ -33,12 +33,17 @@ export function Fields({ fields, generation, acted }: FieldsProps): JSX.Element 
         {fields.map(({ field, wanted, observed, verdict }) => (
           <tr key={field} class={verdict}>
             <th scope="row">{shown(field)}</th>
-            <td>{shown(wanted) || "–"}</td>
-            <td>{shown(observed) || "–"}</td>
+            <Value text={shown(wanted)} />
+            <Value text={shown(observed)} />
             <td class="verdict">{WORDS[verdict]}</td>
           </tr>
         ))}
       </ScrollTable>
     </section>
   );
+}
+
+/** A word stays whole; what is longer may break where it must. */
+function Value({ text }: { readonly text: string }): JSX.Element {
+  return <td class={text.length > 14 ? "long" : undefined}>{text || "–"}</td>;
 }

@@ -7,7 +7,7 @@ import { familyClass } from "../families.ts";
 import { shown } from "../text/safe.ts";
 import { count, duration, plural, timeOfDay } from "../text/time.ts";
 import { At } from "../when.tsx";
-import { CopyButton } from "./copy.tsx";
+import { CopyButton } from "../copy.tsx";
 import { chapters, historyText, isMove, wayOf } from "./steps.ts";
 
 /** What {@linkcode History} takes. */
@@ -60,7 +60,7 @@ export function History({ history, at, onGo }: HistoryProps): JSX.Element {
       <div class="chapters" tabIndex={0} role="region" aria-label="Steps, the newest first">
         {chapters(quiet ? entries : moves).map((chapter) => (
           <section
-            key={`${chapter.generation}-${chapter.entries[0]?.n}`}
+            key={chapter.generation}
             id={`generation-${chapter.generation}`}
           >
             <h3>

@@ -3,7 +3,6 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import type { ChartAnswer, DatabaseDetail } from "../../server/api/types.ts";
 import { stepOf, topOf } from "../../statechart/path.ts";
-import { Legend } from "../chart/view.tsx";
 import { Inside } from "../chart/inside.tsx";
 import { Statechart } from "../chart/statechart.tsx";
 import { familyClass } from "../families.ts";
@@ -11,7 +10,7 @@ import { Link } from "../link.tsx";
 import { announcement, chart, database, now } from "../live/model.ts";
 import { shown } from "../text/safe.ts";
 import { Conditions } from "./conditions.tsx";
-import { CopyButton } from "./copy.tsx";
+import { CopyButton } from "../copy.tsx";
 import { Cache, Facts, Failures } from "./facts.tsx";
 import { Fields } from "./fields.tsx";
 import { History } from "./history.tsx";
@@ -74,9 +73,7 @@ export function Known({ detail, gone, chart }: {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
-      if (event.target instanceof HTMLElement && event.target.closest("input, select, textarea, .table")) {
-        return;
-      }
+      if (event.target instanceof HTMLElement && keepsArrows(event.target)) return;
       if (event.key === "ArrowLeft") move(-1);
       else if (event.key === "ArrowRight") move(1);
       else if (event.key === "Escape") setAt(undefined);
@@ -130,6 +127,7 @@ export function Known({ detail, gone, chart }: {
         <CopyButton text={() => detailText(detail, now.value)} what="Copy as text" />
       </div>
       <div class="two">
+        <Conditions conditions={detail.conditions} whose={row} />
         <div class="left">
           <section class="panel moment" aria-labelledby="chart-heading">
             <h2 id="chart-heading">{entry ? `Step ${entry.n}` : "Now"}</h2>
@@ -137,7 +135,6 @@ export function Known({ detail, gone, chart }: {
             {chart
               ? <Statechart chart={chart} frame={frame} width={820} />
               : <p class="soft">The chart is on its way …</p>}
-            {chart && <Legend />}
             {top?.inside && (
               <details open={inside} onToggle={(event) => setInside(event.currentTarget.open)}>
                 <summary>Inside {topOf(frame.active)}</summary>
@@ -148,7 +145,6 @@ export function Known({ detail, gone, chart }: {
           <History history={history} at={entry?.n} onGo={setAt} />
         </div>
         <div class="right">
-          <Conditions conditions={detail.conditions} />
           <Fields fields={detail.fields} generation={detail.generation} acted={detail.observedGeneration} />
           <Failures failures={detail.failures} />
           <Cache cache={detail.cache} />
@@ -157,6 +153,13 @@ export function Known({ detail, gone, chart }: {
       </div>
     </>
   );
+}
+
+/** Whether the arrow keys already mean something where the focus is: a choice, or what scrolls sideways. */
+function keepsArrows(focused: HTMLElement): boolean {
+  const frame = focused.closest(".frame, .scroll");
+  return focused.closest("input, select, textarea") !== null ||
+    frame !== null && frame.scrollWidth > frame.clientWidth;
 }
 
 function NextTry({ detail }: { readonly detail: DatabaseDetail }): JSX.Element {

@@ -4,7 +4,8 @@ import type { FleetRow, FleetSummary, OrphanRow } from "../../server/api/types.t
 import { familyClass } from "../families.ts";
 import { Icon } from "../icons.tsx";
 import { Link } from "../link.tsx";
-import { databasePath } from "../route.ts";
+import { meaningOf } from "../reasons/meaning.tsx";
+import { databasePath, reasonPath } from "../route.ts";
 import { shown } from "../text/safe.ts";
 import { plural } from "../text/time.ts";
 import { formatFilter, tellingReason } from "./query.ts";
@@ -66,13 +67,16 @@ export function Attention({ rows, orphans, known }: AttentionProps): JSX.Element
                 </li>
               ))}
             </ul>
-            {of.length > MOST && (
-              <p>
+            <p class="further">
+              {meaningOf(reason) && (
+                <Link href={reasonPath(reason)} label={`${reason}: what to do`}>What to do</Link>
+              )}
+              {of.length > MOST && (
                 <Link href={`/${formatFilter({ reason, attention: true })}`}>
                   and {of.length - MOST} more
                 </Link>
-              </p>
-            )}
+              )}
+            </p>
           </article>
         ))}
         {lost > 0 && <Orphans orphans={orphans} total={lost} />}

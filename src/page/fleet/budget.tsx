@@ -23,15 +23,19 @@ export function Budget({ accounts }: { readonly accounts: readonly AccountSummar
     <section class="panel budget" aria-labelledby="budget-heading">
       <h2 id="budget-heading">Cloud budget</h2>
       {sorted.length === 0 && <p class="soft">No account is in use.</p>}
-      {sorted.slice(0, OPEN).map((each) => <Account key={each.class} account={each} />)}
+      <Accounts accounts={sorted.slice(0, OPEN)} />
       {sorted.length > OPEN && (
         <details>
           <summary>{plural(sorted.length - OPEN, "more account")}</summary>
-          {sorted.slice(OPEN).map((each) => <Account key={each.class} account={each} />)}
+          <Accounts accounts={sorted.slice(OPEN)} />
         </details>
       )}
     </section>
   );
+}
+
+function Accounts({ accounts }: { readonly accounts: readonly AccountSummary[] }): JSX.Element {
+  return <div class="accounts">{accounts.map((each) => <Account key={each.class} account={each} />)}</div>;
 }
 
 function Account({ account }: { readonly account: AccountSummary }): JSX.Element {

@@ -7,7 +7,7 @@ import { shown } from "../text/safe.ts";
 import { type FleetFilter, isNarrow, type Sort, SORTS } from "./query.ts";
 
 const SORT_WORDS: Readonly<Record<Sort, string>> = {
-  attention: "What needs a person first",
+  attention: "Needs a person first",
   name: "Name",
   state: "State",
   next: "Next try",

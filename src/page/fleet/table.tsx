@@ -6,16 +6,16 @@
  *
  * @module
  */
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import type { FleetRow } from "../../server/api/types.ts";
 import { familyClass } from "../families.ts";
 import { follow } from "../link.tsx";
 import { databasePath } from "../route.ts";
 import { shown } from "../text/safe.ts";
-import { Next, When } from "../when.tsx";
+import { Age, Next } from "../when.tsx";
 import { tellingReason } from "./query.ts";
-import { type RowWindow, rowWindow } from "./window.ts";
+import { type RowWindow, rowWindow, Slots } from "./window.ts";
 
 /** Heights of a row in pixels, as the style sheet has them: on a narrow screen it has two lines. */
 const ROW = 48;
@@ -37,6 +37,7 @@ export function Table({ rows }: TableProps): JSX.Element {
   const [focused, setFocused] = useState(0);
   const wanted = useRef<number | undefined>(undefined);
   const count = rows.length;
+  const slots = useMemo(() => new Slots(), []);
   useLayoutEffect(() => {
     const element = body.current;
     if (!element) return;
@@ -96,6 +97,8 @@ export function Table({ rows }: TableProps): JSX.Element {
   };
   const first = Math.min(sight.first, count);
   const end = Math.min(sight.end, count);
+  const drawn = rows.slice(first, end);
+  slots.keep(drawn.map(({ uid }) => uid));
   const tabStop = focused >= first && focused < end ? focused : first;
   if (count === 0) return <p class="table soft nothing">No database matches.</p>;
   return (
@@ -108,9 +111,9 @@ export function Table({ rows }: TableProps): JSX.Element {
         </div>
       </div>
       <div role="rowgroup" class="tbody" ref={body} onKeyDown={onKeyDown}>
-        {rows.slice(first, end).map((row, index) => (
+        {drawn.map((row, index) => (
           <Row
-            key={row.uid}
+            key={slots.of(row.uid)}
             row={row}
             index={first + index}
             height={height}
@@ -141,6 +144,13 @@ function Row({ row, index, height, stop, onFocus }: {
   useLayoutEffect(() => {
     if (element.current) element.current.style.transform = `translateY(${index * height}px)`;
   }, [index, height]);
+  useLayoutEffect(() => () => {
+    // The element goes to another row: the focus was on this one.
+    const { activeElement } = document;
+    if (activeElement instanceof HTMLElement && element.current?.contains(activeElement)) {
+      activeElement.blur();
+    }
+  }, [row.uid]);
   const path = databasePath(row.namespace, row.name);
   const inner = row.detail?.startsWith(`${row.state}.`) ? row.detail.slice(row.state.length + 1) : row.detail;
   const telling = tellingReason(row);
@@ -189,7 +199,7 @@ function Row({ row, index, height, stop, onFocus }: {
         <Next at={row.nextTryAt} />
       </span>
       <span role="cell" class="c-age soft">
-        <When at={row.createdAt} />
+        <Age at={row.createdAt} />
       </span>
     </div>
   );

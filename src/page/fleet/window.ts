@@ -23,3 +23,29 @@ export function rowWindow(total: number, rowHeight: number, top: number, height:
   const seen = Math.ceil(Math.max(0, height) / rowHeight) + 1;
   return { first, end: Math.min(total, above + seen + OVERSCAN) };
 }
+
+/**
+ * Which of a few elements draws which row: a row keeps its element while it is in sight, and the elements of those that
+ * left go to those that came, so that scrolling makes none.
+ */
+export class Slots {
+  #taken = new Map<string, number>();
+
+  /** Gives each of `uids` an element, and takes those of all others back. */
+  keep(uids: readonly string[]): void {
+    const taken = new Map<string, number>();
+    for (const uid of uids) {
+      const slot = this.#taken.get(uid);
+      if (slot !== undefined) taken.set(uid, slot);
+    }
+    const free = new Set([...this.#taken.values(), ...uids.keys()]).difference(new Set(taken.values()))
+      .values();
+    for (const uid of uids) if (!taken.has(uid)) taken.set(uid, free.next().value ?? taken.size);
+    this.#taken = taken;
+  }
+
+  /** The element of a row that is kept. */
+  of(uid: string): number | undefined {
+    return this.#taken.get(uid);
+  }
+}

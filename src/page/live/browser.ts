@@ -11,6 +11,7 @@ import type { ChartAnswer, OrphanRow } from "../../server/api/types.ts";
 import { Feed } from "./feed.ts";
 import * as model from "./model.ts";
 import { NameOrder } from "./order.ts";
+import { Repeat } from "./repeat.ts";
 
 /** How long a question may take, in milliseconds. */
 const LIMIT_MS = 20_000;
@@ -19,6 +20,7 @@ const ORPHANS_MS = 30_000;
 
 const order = new NameOrder();
 let feed: Feed | undefined;
+let asking: Repeat | undefined;
 
 /** Asks for `path` as JSON; rejects when the answer is none, or is not there in time. */
 async function getJson(path: string, signal?: AbortSignal): Promise<unknown> {
@@ -36,17 +38,20 @@ export function start(): void {
   setInterval(() => model.now.value = Date.now(), 1_000);
   addEventListener("popstate", arrive);
   document.addEventListener("visibilitychange", look);
-  addEventListener("pagehide", () => feed?.pause());
+  addEventListener("pagehide", rest);
   addEventListener("pageshow", look);
-  feed = new Feed({
-    get: getJson,
-    open: (path) => new EventSource(path),
-    frame: (work) => requestAnimationFrame(work),
+  const ports = {
     now: () => Date.now(),
-    later: (work, ms) => {
+    later: (work: () => void, ms: number) => {
       const timer = setTimeout(work, ms);
       return () => clearTimeout(timer);
     },
+  };
+  feed = new Feed({
+    ...ports,
+    get: getJson,
+    open: (path) => new EventSource(path),
+    frame: (work) => requestAnimationFrame(work),
     random: () => Math.random(),
   }, {
     rows: (rows) => model.rows.value = order.of(rows),
@@ -54,9 +59,9 @@ export function start(): void {
     database: (detail) => model.database.value = detail,
     connection: (connection) => model.connection.value = connection,
   });
+  asking = new Repeat(ports, () => void loadOrphans(), ORPHANS_MS);
+  look();
   arrive();
-  void loadOrphans();
-  setInterval(() => void loadOrphans(), ORPHANS_MS);
 }
 
 /** Goes to a path of this page, as a link does; the focus follows to the new view. */
@@ -80,9 +85,16 @@ export function refine(filter: FleetFilter, trail = true): void {
   arrive();
 }
 
+/** A page that nobody sees asks for nothing. */
 function look(): void {
-  if (document.visibilityState === "hidden") feed?.pause();
-  else feed?.resume();
+  if (document.visibilityState === "hidden") return rest();
+  feed?.resume();
+  asking?.resume();
+}
+
+function rest(): void {
+  feed?.pause();
+  asking?.pause();
 }
 
 function arrive(): void {

@@ -46,6 +46,12 @@ export function count(value: number): string {
   return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+/** `999`, `1.2k`, `12k`: where there is little room. */
+export function brief(value: number): string {
+  if (value < 1_000) return count(value);
+  return value < 9_950 ? `${(value / 1_000).toFixed(1)}k` : `${count(value / 1_000)}k`;
+}
+
 /** `1 database`, `2 databases`. */
 export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;

@@ -1,8 +1,8 @@
 /** Puts text on the clipboard. @module */
 import { useState } from "preact/hooks";
 import type { JSX } from "preact";
-import { Icon } from "../icons.tsx";
-import { announcement } from "../live/model.ts";
+import { Icon } from "./icons.tsx";
+import { announcement } from "./live/model.ts";
 
 /** How long the button says that it worked, in milliseconds. */
 const THANKS_MS = 2_000;
