@@ -22,6 +22,8 @@ export function reasonsPage(): string {
     "`Ready` says whether the database can be used now, `Synced` whether it is as the spec asks. Each carries a reason, a word " +
       "of the list below, and a message, which says which database, what the provider said and what helps. The page of the " +
       "operator, `kubectl describe` and the Events use the same words. [describe.md](describe.md) shows what they look like.",
+    "All of this is in the cluster too: the page of the operator has it under `/reasons`, each reason at an address of its own " +
+      "(`/reasons/Conflict`), and beside the conditions of a database with the commands for that database.",
     "`kubectl get edb -o wide` shows the reason of `Ready`. This prints both conditions, message and all:",
     "```sh\nkubectl get edb orders -o jsonpath='{range .status.conditions[*]}{.type}={.status} {.reason}: {.message}{\"\\n\"}{end}'\n```",
     "Whatever failed is tried again, with growing waits; an edit of the spec, or a new value of `db.my.domain/reconcile`, has it " +
