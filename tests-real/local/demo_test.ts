@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Child, mapFlags } from "../../tests/cli/support.ts";
+import { eventually } from "../../tests/support/eventually.ts";
 import { newFolder, serversUnder } from "./support.ts";
 
 /** Those of the task `demo`. */
@@ -43,7 +44,7 @@ function names(path: string): string[] {
   return [...Deno.readDirSync(path)].map(({ name }) => name).sort();
 }
 
-Deno.test("a sample that asks for PostgreSQL 16 becomes Ready, its Secret logs in, and Ctrl-C leaves nothing", async () => {
+Deno.test("a sample that asks for PostgreSQL 16 becomes Ready, its Secret logs in, its delete removes all of it, and Ctrl-C the rest", async () => {
   const directory = await newFolder();
   const demo = demoIn(directory);
   try {
@@ -54,6 +55,25 @@ Deno.test("a sample that asks for PostgreSQL 16 becomes Ready, its Secret logs i
     await psql(directory, "orders", "CREATE TABLE t AS SELECT 42 AS answer");
     assertStringIncludes(await psql(directory, "orders", "SELECT answer FROM t"), "42");
     assertEquals(await serversUnder(`${directory}/.demo`), 3);
+    // The resource is deleted, and with it all that it had.
+    const kubeconfig = await Deno.readTextFile(`${directory}/.demo/kubeconfig`);
+    const api = /"?server"?: *"?(http[^"\s,}]+)/.exec(kubeconfig)![1];
+    const ask = async (path: string, method = "GET") => {
+      const answer = await fetch(`${api}${path}`, { method });
+      await answer.body?.cancel();
+      return answer.status;
+    };
+    const orders = "/apis/crd.my.domain/v1/namespaces/default/externaldatabases/orders";
+    const secret = "/api/v1/namespaces/default/secrets/orders-connection";
+    assertEquals([await ask(secret), await ask(orders, "DELETE")], [200, 200]);
+    await eventually(
+      "its end",
+      async () => await ask(orders) === 404 && await ask(secret) === 404,
+      60_000,
+      50,
+    );
+    assertEquals(await serversUnder(`${directory}/.demo`), 2);
+    assertEquals(names(`${directory}/.demo/databases/servers`).length, 2);
     demo.kill("SIGINT");
     assertEquals([await demo.code(), demo.err], [0, ""]);
     assertEquals([await serversUnder(`${directory}/.demo`), names(directory)], [0, []]);
