@@ -48,13 +48,13 @@ export const classSpecSchema = z.object({
   ),
   defaults: z.object({
     deletionPolicy: deletionPolicy.describe(
-      "deletionPolicy of resources that name none and whose database was created rather than adopted.",
+      "The deletionPolicy of resources that name none and whose database was created rather than adopted.",
     ),
     driftPolicy: driftPolicy.describe(
-      "driftPolicy of resources that name none and whose database was created rather than adopted.",
+      "The driftPolicy of resources that name none and whose database was created rather than adopted.",
     ),
     onMissing: onMissing.describe(
-      "onMissing of resources that name none and whose database was created rather than adopted.",
+      "The onMissing of resources that name none and whose database was created rather than adopted.",
     ),
     pollInterval: pollInterval.describe(
       "How often the databases of this class are looked at when nothing changes, from 10s to 24h. Default: the operator's --poll-interval.",

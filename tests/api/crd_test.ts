@@ -1,6 +1,6 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { z } from "zod";
-import { structuralSchema } from "../../src/api/crd.ts";
+import { classResourceDefinition, customResourceDefinition, structuralSchema } from "../../src/api/crd.ts";
 import { RULES, SPEC_RULES } from "../../src/api/rules.ts";
 import { CRD_FILES } from "../../tools/crds.ts";
 
@@ -69,4 +69,35 @@ Deno.test("Every rule names its field in the message and at its path", () => {
     const expression = rule.messageExpression ?? `'${rule.message}'`;
     assertEquals(expression.startsWith(`'${rule.fieldPath.slice(1)} `), true, expression);
   }
+});
+
+Deno.test("every field of both kinds is described in a sentence, so that kubectl explain has something to say of each", () => {
+  interface Schema {
+    readonly description?: string;
+    readonly properties?: Readonly<Record<string, Schema>>;
+    readonly items?: Schema;
+    readonly additionalProperties?: Schema | boolean;
+  }
+  const wrong: string[] = [];
+  let fields = 0;
+  const look = (path: string, schema: Schema) => {
+    for (const [name, field] of Object.entries(schema.properties ?? {})) {
+      const at = `${path}.${name}`;
+      if (/^\w+\.(apiVersion|kind|metadata)$/.test(at)) continue; // described by the API server
+      fields++;
+      if (!/^[A-Zh].{8,}[.]$/s.test(field.description ?? "")) wrong.push(`${at}: ${field.description}`);
+      look(at, field);
+      if (field.items !== undefined) look(at, field.items);
+      if (typeof field.additionalProperties === "object") look(at, field.additionalProperties);
+    }
+  };
+  for (const crd of [customResourceDefinition(), classResourceDefinition()]) {
+    const { names, versions } = crd.spec as {
+      readonly names: { readonly kind: string };
+      readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: Schema } }[];
+    };
+    for (const { schema } of versions) look(names.kind, schema.openAPIV3Schema);
+  }
+  assert(fields > 50, `${fields} fields`);
+  assertEquals(wrong, []);
 });
