@@ -39,7 +39,7 @@ export class Honesty {
     if (!what.startsWith("kube patch")) return;
     const name = what.split(" ", 3)[2] ?? "";
     const uid = this.world.store.find({ namespace: "default", name })?.metadata.uid;
-    if (uid !== undefined) this.#sent.set(`${process.name} ${name}`, process.known(uid));
+    if (uid !== undefined) this.#sent.set(`${process.name} ${name}`, process.hearing.known(uid));
   }
 
   #onChange({ object, before, by, type }: Change): void {

@@ -10,7 +10,8 @@ import type { ExternalDatabase } from "../api/schema.ts";
 import type { Effect } from "../providers/simulated/ledger.ts";
 import { equal } from "../core/equal.ts";
 import { isObserveOnly, policiesOf } from "../statechart/facts.ts";
-import type { Mutation, SimulatedProcess } from "./process.ts";
+import type { Mutation } from "./gates.ts";
+import type { SimulatedProcess } from "./process.ts";
 import type { World } from "./world.ts";
 
 /** A watch that says nothing for so long is dead (W2), in milliseconds, and some more until another has told. */
@@ -44,7 +45,8 @@ export class PolicyJudge {
     const adopted = verb === "modify" && !values &&
       this.#naming(target).some((o) => o.metadata.uid !== uid && !isObserveOnly(o));
     if (adopted) return;
-    const hears = mutation.password ? process.heard.bind(process) : process.known.bind(process);
+    const hears = (uid: string) =>
+      mutation.password ? process.hearing.heard(uid) : process.hearing.known(uid);
     const known = uid === undefined || this.restored(uid) ? undefined : hears(uid);
     if (known !== undefined) this.#judge(mutation, known, "though it knew that");
     // A change goes by the copy that is known (rule 8), and that may be of before a watch fell silent (W2).

@@ -15,7 +15,8 @@ import { Coverage } from "./coverage.ts";
 import { PolicyJudge } from "./policies.ts";
 import { ofAnotherCluster } from "./kube_port.ts";
 import type { Change } from "./kube_store.ts";
-import type { Mutation, SimulatedProcess } from "./process.ts";
+import type { Mutation } from "./gates.ts";
+import type { SimulatedProcess } from "./process.ts";
 import { ACCOUNT, type World } from "./world.ts";
 
 /** Why a UID's databases are beyond what the operator promises. */
@@ -220,7 +221,7 @@ export class Safety {
     if (!values) return;
     const uid = verb === "create" ? target : this.world.cloud.get(target)?.tags[TAG.uid];
     // What another resource's actor read of this one its own does not know; a password is sent without a read.
-    const object = password ? process.heard(uid ?? "") : process.known(uid ?? "");
+    const object = password ? process.hearing.heard(uid ?? "") : process.hearing.known(uid ?? "");
     if (object === undefined || this.isTainted(uid ?? "", "restored")) return; // it knew a history that is no more
     const { metadata, spec } = object;
     const why = spec.paused
@@ -269,7 +270,7 @@ export class Safety {
    */
   #readBeforeRestore(process: SimulatedProcess, uid: string): boolean {
     const at = this.#restoredAt.get(uid);
-    const asked = process.asked(uid);
+    const asked = process.hearing.asked(uid);
     return at !== undefined && asked !== undefined && asked.sentAt <= at &&
       asked.object.metadata.deletionTimestamp !== undefined &&
       this.world.clock.monotonic() - at < this.#noticeMs;

@@ -12,7 +12,7 @@ import { runAndCompare } from "../../src/simulation/compare.ts";
 import { SETTLE_BOUND_MS } from "../../src/simulation/ending.ts";
 import { KIND_CLUSTER } from "../../src/simulation/kube_port.ts";
 import { type Action, PLAIN_PLAN, type Plan } from "../../src/simulation/plan.ts";
-import type { Mutation } from "../../src/simulation/process.ts";
+import type { Mutation } from "../../src/simulation/gates.ts";
 import { type RunOptions, runPlan } from "../../src/simulation/run.ts";
 import type { World } from "../../src/simulation/world.ts";
 

@@ -3,7 +3,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { TAG } from "../../src/api/constants.ts";
 import type { ExternalDatabase } from "../../src/api/schema.ts";
 import { PolicyJudge } from "../../src/simulation/policies.ts";
-import type { Mutation } from "../../src/simulation/process.ts";
+import type { Mutation } from "../../src/simulation/gates.ts";
 import { cr, deleting, inStep, UID } from "../statechart/support.ts";
 import { play } from "./behaviours/support.ts";
 
