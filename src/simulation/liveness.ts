@@ -25,8 +25,8 @@ export function unsettled(world: World, safety: Safety): string[] {
   // for a person as with one that is named.
   const elsewhere = (o: ExternalDatabase) =>
     o.status?.account === undefined &&
-    (safety.isTainted(o.metadata.uid, "account") ||
-      (safety.isTainted(o.metadata.uid, "restored") && switches(world))) &&
+    (safety.books.isTainted(o.metadata.uid, "account") ||
+      (safety.books.isTainted(o.metadata.uid, "restored") && switches(world))) &&
     words(o, "Synced") === "False/Conflict" && isOfAccounts(o);
   const uids = new Set<string>();
   for (const object of world.store.all()) {
@@ -44,7 +44,7 @@ export function unsettled(world: World, safety: Safety): string[] {
     if (mustFollow(world, safety, uid, record)) {
       problems.push(`${record.id} (${record.state}) outlives ${record.tags[TAG.crName]}, which vanished`);
     }
-    if (safety.isTainted(uid, "forced", "account", "looksNew", "left", "abandoned", "restored")) {
+    if (safety.books.isTainted(uid, "forced", "account", "looksNew", "left", "abandoned", "restored")) {
       continue;
     }
     problems.push(`${record.id} (${record.state}) outlives its CR ${record.tags[TAG.crName]}`);
@@ -71,13 +71,13 @@ export function countActors(world: World): number {
 
 /** Whether a database is to go with a CR that vanished while it was made: its maker still runs, and no CR named it (S2, C6). */
 function mustFollow(world: World, safety: Safety, uid: string, { state }: CloudRecord): boolean {
-  const vanished = safety.vanished.get(uid);
+  const vanished = safety.books.vanished.get(uid);
   if (vanished === undefined || vanished.writer !== world.working?.name || state === "Deleting") return false;
   if (world.working.hearing.unsure.has(uid)) return false; // its maker cannot know that no CR named it: it reports an orphan
   const { spec, status } = vanished.object;
-  return !safety.wasNamed(uid) && status?.incarnation === undefined && !spec.paused &&
+  return !safety.books.wasNamed(uid) && status?.incarnation === undefined && !spec.paused &&
     policiesOf(vanished.object).deletion === "Delete" && spec.providerId === undefined &&
-    !safety.isTainted(uid, "account", "looksNew", "duplicated", "restored") &&
+    !safety.books.isTainted(uid, "account", "looksNew", "duplicated", "restored") &&
     !world.plan.actions.some((a) => a.do === "deleteCrd");
 }
 
@@ -264,7 +264,7 @@ function databaseProblem(
   }
   const bad = (words(object, "Ready") !== "True/Available" && !taken) ||
     (!taken && words(object, "Synced") !== "True/Available" &&
-      !(safety.isTainted(metadata.uid, "looksNew", "account", "duplicated", "restored") &&
+      !(safety.books.isTainted(metadata.uid, "looksNew", "account", "duplicated", "restored") &&
         words(object, "Synced") === "False/Duplicate"));
   if (bad) return `Ready ${words(object, "Ready")}, Synced ${words(object, "Synced")}`;
   if (status?.endpoint !== record.endpoint) return `endpoint ${status?.endpoint}, not ${record.endpoint}`;
@@ -287,7 +287,7 @@ function bindingProblem(world: World, safety: Safety, object: ExternalDatabase):
   const { uid } = object.metadata;
   if (asksForSecret(world, object)) {
     // Both the Secret and what the status says of it may be of before the password that the database has.
-    if (safety.isTainted(uid, "restored")) {
+    if (safety.books.isTainted(uid, "restored")) {
       // One that was deleted where no watch of before the restore tells of it: a list does, in its half hour.
       const { namespace } = object.metadata;
       const gone = world.kube.secrets.find({ namespace, name: secretName(object) ?? "" }) === undefined;
@@ -304,7 +304,7 @@ function bindingProblem(world: World, safety: Safety, object: ExternalDatabase):
   const left = world.kube.secrets.all().find((s) => ownerUid(s) === uid && isLabelled(s));
   // Where no resource asks for a Secret nobody watches them; this one goes with its resource.
   return left === undefined || world.working?.operator.bindings?.listed === false ||
-      safety.isTainted(uid, "restored", "looksNew")
+      safety.books.isTainted(uid, "restored", "looksNew")
     ? undefined
     : `the Secret ${left.metadata.name} is left`;
 }

@@ -115,7 +115,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     },
     mutation: (p, m) => {
       budget.mutation(world.time, m.verb, m.target);
-      return safety?.mutation(p, m) ?? (() => {});
+      return safety?.sent.mutation(p, m) ?? (() => {});
     },
     log: (p, level, message, fields) => {
       if (trace.on) trace.add(world.time, p.name, `${level} ${message} ${JSON.stringify(fields ?? {})}`);
@@ -128,7 +128,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
       const uid = String(fields?.["uid"]);
       if (wasRestored && message.startsWith(WENT_BACK)) wentBack.add(uid);
       const alive = message.startsWith(ORPHAN) && world.store.byUid(uid) !== undefined;
-      if (alive && safety?.isTainted(uid, "restored") === false) {
+      if (alive && safety?.books.isTainted(uid, "restored") === false) {
         fail("rule 22", `${fields?.["providerId"]} is called an orphan though ${fields?.["name"]} lives`);
       }
     },
@@ -157,11 +157,11 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     },
     restored: (uids, secrets) => {
       wasRestored = true;
-      safety?.restored(uids);
+      safety?.books.restored(uids);
       safety?.bindings.restored(secrets);
     },
-    duplicated: (uid) => safety?.taint(uid, "duplicated"),
-    accountSwitched: () => safety?.accountSwitched(),
+    duplicated: (uid) => safety?.books.taint(uid, "duplicated"),
+    accountSwitched: () => safety?.books.accountSwitched(),
   };
   world = new World(plan, observer, options);
   safety = new Safety(world, fail, coverage, (effect, before) => strikes.effect(effect, before));
@@ -169,8 +169,8 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
   honesty = new Honesty(
     world,
     fail,
-    (id) => judged.wasTouched(id, 2 * plan.pollMs),
-    (uid) => judged.isTainted(uid, "restored") || wentBack.has(uid),
+    (id) => judged.books.wasTouched(id, 2 * plan.pollMs),
+    (uid) => judged.books.isTainted(uid, "restored") || wentBack.has(uid),
   );
   world.store.listen((c) => {
     strikes.changed(c.before, c.object);
