@@ -47,7 +47,7 @@ const operator = createOperator({
     if (i.type === "@xstate.snapshot" && i.actorRef.sessionId === i.rootId) steps++;
   },
 });
-const server = serveOperator({
+const server = await serveOperator({
   listen: { hostname: "127.0.0.1", port: 0 },
   clock,
   health: () => ({ healthy: true, reasons: [] }),

@@ -162,6 +162,7 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
       });
       metrics.attach(() => ({
         ...readOperator(operator, tenure.phase, clock),
+        httpConnections: server.connections,
         streamClients: server.streams,
       }));
       onListen?.(server.address, operator);

@@ -19,7 +19,7 @@ export interface SecureHttp {
   /** The pair to begin with. */
   readonly pair: Pair | undefined;
   /** From now on `use` is given each new pair. */
-  follow(use: (pair: Pair) => Promise<void>): void;
+  follow(use: (pair: Pair) => void): void;
   /** Ends what is under way. */
   end(): Promise<void>;
 }
@@ -79,8 +79,8 @@ export async function secureHttp(
         current: pair,
         clock,
         log,
-        use: async (next) => {
-          await use(next);
+        use: (next) => {
+          use(next);
           metrics.certificate(next.expiresAt);
         },
         onFailure: () => metrics.certificate("failed"),

@@ -18,10 +18,12 @@ export function textBody(request: Request, text: string | readonly string[]): Bo
   const vary = { vary: "accept-encoding" };
   const pieces = typeof text === "string" ? [text] : text;
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  if (length < MIN_GZIP || !takesGzip(request)) return { body: pieces.join(""), headers: vary };
+  if (length < MIN_GZIP) return { body: pieces.join(""), headers: vary };
+  // Made only as it is read: for one who reads slowly nothing is held but the pieces, which are others' too.
+  const body = ReadableStream.from(chunks(pieces)).pipeThrough(new TextEncoderStream());
+  if (!takesGzip(request)) return { body, headers: vary };
   return {
-    body: ReadableStream.from(chunks(pieces)).pipeThrough(new TextEncoderStream())
-      .pipeThrough(new CompressionStream("gzip")),
+    body: body.pipeThrough(new CompressionStream("gzip")),
     headers: { ...vary, "content-encoding": "gzip" },
   };
 }
@@ -35,7 +37,7 @@ export function takesGzip(request: Request): boolean {
   });
 }
 
-/** Characters that are compressed before the event loop gets its turn. */
+/** Characters that are made at once, before the event loop gets its turn. */
 const CHUNK = 65_536;
 
 function* chunks(pieces: readonly string[]): Iterable<string> {

@@ -84,7 +84,7 @@ export interface FollowOptions extends PairFiles {
   readonly clock: Clock;
   readonly log: Logger;
   /** Takes a new pair into use; what it throws counts as a pair that cannot be used. */
-  readonly use: (pair: Pair) => Promise<void> | void;
+  readonly use: (pair: Pair) => void;
   /** Told when a changed pair cannot be used. */
   readonly onFailure?: (() => void) | undefined;
 }
@@ -100,7 +100,7 @@ export async function followPair(options: FollowOptions, signal: AbortSignal): P
     try {
       const pair = await readPair(options);
       if (pair.cert !== current.cert || pair.key !== current.key) {
-        await use(pair);
+        use(pair);
         current = pair;
         log.log("info", "The server's certificate was changed", {
           expires: new Date(pair.expiresAt).toISOString(),

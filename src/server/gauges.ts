@@ -34,6 +34,7 @@ export function createReader(
     "externaldatabase_kubernetes_contact_timestamp_seconds",
     "Time of the last sign of life from the Kubernetes API.",
   );
+  const connections = make.gauge("externaldatabase_http_connections", "Open connections to the HTTP server.");
   const streams = make.gauge("externaldatabase_stream_clients", "Open streams of server-sent events.");
   leading.set({ name: controller }, 0);
   return (readings) => {
@@ -42,6 +43,7 @@ export function createReader(
     // Not `reset`, which would leave a contact in 1970.
     if (readings.kubernetesAt === undefined) contact.remove();
     else contact.set(finite(readings.kubernetesAt / 1_000));
+    connections.set(finite(readings.httpConnections ?? 0));
     streams.set(finite(readings.streamClients ?? 0));
     fleet(readings.actors);
     accounts(readings.accounts);

@@ -1,8 +1,8 @@
 /**
  * The operator's own HTTP server: health, metrics, the page, and a read-only view of the fleet.
  *
- * Promises: it answers GET and HEAD alone, changes nothing, holds no secret, escapes all it shows, and ends within
- * {@linkcode CLOSE_LIMIT_MS}. Without a gate whoever can reach the address may see the fleet; so on a loopback address
+ * Promises: it answers GET and HEAD alone, changes nothing, holds no secret, escapes all it shows, makes at most
+ * {@linkcode MAX_ANSWERS} large answers at once, and ends within {@linkcode CLOSE_LIMIT_MS}. Without a gate whoever can reach the address may see the fleet; so on a loopback address
  * it answers only to loopback names (a web page that re-points its own name at 127.0.0.1 gets 421).
  *
  * @module
@@ -22,6 +22,11 @@ import { PAGE_CSP, renderPage } from "./page.ts";
 
 /** How long open requests may take when the server closes, in milliseconds. */
 export const CLOSE_LIMIT_MS = 2_000;
+
+/** Answers under way at once, beside those of {@linkcode UNCOUNTED}; more are refused before anything is made for them. */
+export const MAX_ANSWERS = 32;
+/** Paths that are answered at any time: probes and the scrape are small, and streams have a limit of their own. */
+const UNCOUNTED: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics", "/api/stream"]);
 
 /** Whether the process should be restarted. An outage of the API or the cloud is no reason to be. */
 export interface HealthReport {
@@ -61,8 +66,10 @@ export interface OperatorServer {
   readonly address: { readonly hostname: string; readonly port: number };
   /** Open streams of server-sent events. */
   readonly streams: number;
-  /** New connections get this certificate; rejects, and keeps the one before, when it is refused. */
-  replace(pair: Pair): Promise<void>;
+  /** Open connections. */
+  readonly connections: number;
+  /** New connections get this certificate; throws, and keeps the one before, when it is refused. */
+  replace(pair: Pair): void;
   /** Stops taking requests, lets open ones end for a moment, then cuts them. */
   close(): Promise<void>;
 }
@@ -74,17 +81,22 @@ const SAFE_HEADERS = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 } as const;
 
-/** Listens on `options.listen`. Throws when the address cannot be had. */
-export function serveOperator(options: ServeOperatorOptions): OperatorServer {
+/** Listens on `options.listen`. Rejects when the address cannot be had. */
+export async function serveOperator(options: ServeOperatorOptions): Promise<OperatorServer> {
   const { onError, gate } = options;
   const api = new Api(options);
   const assets = options.pageFolder === undefined ? undefined : new Assets(options.pageFolder);
-  const served = { ...options, api, assets };
+  const served = { ...options, api, assets, answering: { count: 0 } };
   const open = (request: Request) => handle(request, served);
   const guarded = gate === undefined ? open : gate.guard(open);
-  const listener = openListener({
+  const listener = await openListener({
     ...options,
-    handle: async (request) => safe(await guarded(request)),
+    handle: async (request) =>
+      safe(
+        request === undefined
+          ? answer(400, "text/plain; charset=utf-8", "Bad request\n", { connection: "close" })
+          : await guarded(request),
+      ),
     failed(error) {
       onError?.(error);
       return safe(answer(500, "text/plain; charset=utf-8", "Internal error\n"));
@@ -94,6 +106,9 @@ export function serveOperator(options: ServeOperatorOptions): OperatorServer {
     address: listener.address,
     get streams() {
       return api.clients;
+    },
+    get connections() {
+      return listener.connections;
     },
     replace: (pair) => listener.replace(pair),
     async close() {
@@ -106,6 +121,7 @@ export function serveOperator(options: ServeOperatorOptions): OperatorServer {
 interface Served extends ServeOperatorOptions {
   readonly api: Api;
   readonly assets: Assets | undefined;
+  readonly answering: { count: number };
 }
 
 /** Answers one request. */
@@ -128,14 +144,24 @@ async function handle(request: Request, options: Served): Promise<Response> {
     }
     case "/metrics":
       return answer(200, options.metrics.contentType, await options.metrics.render());
-    case "/plain":
-      return plain(request, url, options);
+  }
+  if (!UNCOUNTED.has(url.pathname)) {
+    const { answering } = options;
+    if (answering.count >= MAX_ANSWERS) {
+      return answer(503, "text/plain; charset=utf-8", "Too many answers are under way; try again\n", {
+        "retry-after": "1",
+      });
+    }
+    if (!request.signal.aborted) {
+      answering.count++;
+      request.signal.addEventListener("abort", () => answering.count--, { once: true });
+    }
   }
   const found = url.pathname.startsWith("/api/")
     ? await options.api.answer(request, url)
     : await options.assets?.answer(request, url);
   if (found !== undefined) return found;
-  if (url.pathname === "/") return plain(request, url, options);
+  if (url.pathname === "/" || url.pathname === "/plain") return plain(request, url, options);
   return answer(404, "text/plain; charset=utf-8", "Not found\n");
 }
 

@@ -1,16 +1,33 @@
 /**
  * The socket under the HTTP server: plain, or TLS whose certificate can be replaced.
  *
- * Deno cannot change the certificate of a socket that listens, nor have two on one port without an unstable flag. So the
- * first is closed and the next opened on its port, some milliseconds later; requests and streams that are open go on.
- * TLS is 1.2 or 1.3; Deno speaks nothing older.
+ * Promised: what a client can make it hold is bounded (`connections.ts`); a new connection always finds room; a certificate
+ * is replaced under the open socket, so that no connection is refused. TLS is 1.2 or 1.3.
+ *
+ * It is node's server and not `Deno.serve`, which bounds neither connections nor time, ends the process when that has no
+ * file descriptors left, and keeps the certificate that it began with. What node's server does not do either: it listens no
+ * more once the process had none left. The liveness probe then fails.
  *
  * @module
  */
+import {
+  createServer as createPlain,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createTls, type Server as TlsServer } from "node:https";
+import type { Socket } from "node:net";
 import type { ListenAddress } from "../cli/values.ts";
 import type { Clock } from "../core/clock.ts";
-import { sleep } from "../core/wait.ts";
 import type { Pair } from "./certificate.ts";
+import { Connections, IDLE_MS } from "./connections.ts";
+import { hasBody, requestOf, send } from "./exchange.ts";
+
+/** Requests over one connection: so that all find their way to a new certificate. */
+const MAX_REQUESTS = 1_000;
+/** Longest head of a request, in bytes: it has a token, of at most 16,384. */
+const MAX_HEAD = 32_768;
 
 /** What {@linkcode openListener} takes. */
 export interface ListenerOptions {
@@ -18,7 +35,8 @@ export interface ListenerOptions {
   readonly clock: Clock;
   /** Absent: plain HTTP. */
   readonly pair?: Pair | undefined;
-  readonly handle: (request: Request) => Promise<Response>;
+  /** The request's signal aborts once its answer was read, or never will be. `undefined`: what came is no request. */
+  readonly handle: (request: Request | undefined) => Promise<Response>;
   /** Answers for what `handle` threw. */
   readonly failed: (error: unknown) => Response;
 }
@@ -26,91 +44,72 @@ export interface ListenerOptions {
 /** An open socket. */
 export interface Listener {
   readonly address: { readonly hostname: string; readonly port: number };
-  /** From now on new connections get this certificate. Rejects when it is refused: then the one before stays. */
-  replace(pair: Pair): Promise<void>;
+  /** Connections now. */
+  readonly connections: number;
+  /** From now on new connections get this certificate. Throws when it is refused: then the one before stays. */
+  replace(pair: Pair): void;
   /** Takes no more connections, lets open requests end for `limitMs`, then cuts them. */
   close(limitMs: number): Promise<void>;
 }
 
-/** How long requests over a connection of an earlier certificate may take to end, in milliseconds. */
-const OLD_LIMIT_MS = 60_000;
-/** How long a port may take to come free, and how often that is looked at, in milliseconds. */
-const REBIND_LIMIT_MS = 5_000;
-const REBIND_STEP_MS = 5;
-
-/** Listens. Throws when the address cannot be had or the pair is refused. */
-export function openListener(options: ListenerOptions): Listener {
-  const { listen, clock } = options;
-  const first = new Socket(options, listen.port, options.pair);
-  const { hostname, port } = first.address;
-  const open = new Set([first]);
-  let current: Socket | undefined = first;
-  let pair = options.pair;
-  let closing = false;
-
-  const rebind = async (next: Pair | undefined) => {
-    const until = clock.monotonic() + REBIND_LIMIT_MS;
-    while (!closing) {
-      try {
-        open.add(current = new Socket(options, port, next));
-        return;
-      } catch (error) {
-        if (!(error instanceof Deno.errors.AddrInUse) || clock.monotonic() >= until) throw error;
-        await sleep(clock, REBIND_STEP_MS);
-      }
-    }
-  };
+/** Listens. Rejects when the address cannot be had (`Deno.errors.AddrInUse`, where it is taken) or the pair is refused. */
+export async function openListener(options: ListenerOptions): Promise<Listener> {
+  const { listen, pair, clock, handle, failed } = options;
+  const scheme = pair === undefined ? "http" : "https";
+  const connections = new Connections(clock);
+  const limits = { keepAliveTimeout: IDLE_MS, maxHeaderSize: MAX_HEAD };
+  const server: Server = pair === undefined
+    ? createPlain(limits)
+    : createTls({ ...limits, ...contextOf(pair) });
+  server.maxRequestsPerSocket = MAX_REQUESTS;
+  server.on("connection", (socket: Socket) => connections.add(socket));
+  server.on("request", async (message: IncomingMessage, response: ServerResponse) => {
+    const exchange = connections.begin(message.socket, hasBody(message));
+    if (exchange === undefined) return;
+    const over = new AbortController();
+    response.once("close", () => {
+      exchange.ended();
+      over.abort();
+    });
+    response.on("error", () => {}); // the client went; it closes
+    const answer = await handle(requestOf(message, scheme, over.signal)).catch(failed);
+    if (answer.headers.get("content-type")?.startsWith("text/event-stream")) exchange.streams();
+    await send(answer, message, response);
+  });
+  await bind(server, listen);
+  server.on("error", (error) => void failed(error)); // of a connection that could not be taken
+  const { address, port } = server.address() as { address: string; port: number };
   return {
-    address: { hostname, port },
-    async replace(next) {
-      // A pair that is refused, and looked at again and again, must not close what serves.
-      await new Socket(options, 0, next).close(0);
-      if (closing) return;
-      const before = current;
-      current = undefined;
-      before?.close(OLD_LIMIT_MS).finally(() => open.delete(before));
-      try {
-        await rebind(next);
-        pair = next;
-      } catch (error) {
-        await rebind(pair);
-        throw error;
-      }
+    address: { hostname: address, port },
+    get connections() {
+      return connections.size;
+    },
+    replace(next) {
+      (server as TlsServer).setSecureContext(contextOf(next));
     },
     async close(limitMs) {
-      closing = true;
-      await Promise.all([...open].map((socket) => socket.close(limitMs)));
+      const closed = new Promise((resolve) => server.close(resolve));
+      await connections.close(limitMs);
+      await closed;
     },
   };
 }
 
-/** One socket that listens. */
-class Socket {
-  readonly #abort = new AbortController();
-  readonly #server: Deno.HttpServer<Deno.NetAddr>;
-  readonly #clock: Clock;
+/** Throws what TLS has against the pair, which would come up no sooner than at a client's hello. */
+function contextOf({ cert, key }: Pair): { cert: string; key: string; minVersion: "TLSv1.2" } {
+  // A client takes a pair as a server does, and needs no port for it, which the process may not be allowed to listen on.
+  Deno.createHttpClient({ cert, key }).close();
+  return { cert, key, minVersion: "TLSv1.2" };
+}
 
-  constructor({ listen, clock, handle, failed }: ListenerOptions, port: number, pair: Pair | undefined) {
-    this.#clock = clock;
-    this.#server = Deno.serve({
-      hostname: listen.hostname,
-      port,
-      signal: this.#abort.signal,
-      onListen: () => {},
-      onError: failed,
-      ...(pair && { cert: pair.cert, key: pair.key }),
-    }, handle);
-  }
-
-  get address(): { readonly hostname: string; readonly port: number } {
-    return this.#server.addr;
-  }
-
-  /** May be called again, with a shorter limit. */
-  async close(limitMs: number): Promise<void> {
-    const timer = this.#clock.setTimeout(() => this.#abort.abort(), limitMs);
-    await this.#server.shutdown();
-    this.#clock.clearTimeout(timer);
-    await this.#server.finished;
-  }
+function bind(server: Server, { hostname, port }: ListenAddress): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: Error & { readonly code?: string }) => {
+      reject(error.code === "EADDRINUSE" ? new Deno.errors.AddrInUse(error.message) : error);
+    });
+    server.listen({ host: hostname, port }, () => {
+      server.removeAllListeners("error");
+      resolve();
+    });
+  });
 }

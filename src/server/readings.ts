@@ -48,6 +48,8 @@ export interface Readings {
   readonly kubernetesAt?: number | undefined;
   /** Whether the resources are listed and their watch lives. */
   readonly synced: boolean;
+  /** Open connections to the HTTP server. @default 0 */
+  readonly httpConnections?: number | undefined;
   /** Open streams of server-sent events. @default 0 */
   readonly streamClients?: number | undefined;
 }

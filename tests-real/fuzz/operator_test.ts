@@ -30,7 +30,7 @@ Deno.test("Whatever resource the real API server takes becomes usable or says wh
   try {
     await fc.assert(
       fc.asyncProperty(resources, patches, fc.boolean(), async (objects, patches, picky) => {
-        const rig = startFuzzRig(await realApi(kube), picky ? OFFERED : null);
+        const rig = await startFuzzRig(await realApi(kube), picky ? OFFERED : null);
         try {
           await live(rig, objects, patches);
         } finally {

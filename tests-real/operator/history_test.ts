@@ -23,7 +23,7 @@ Deno.test("a drift goes Available → Drifted → Available in stream, history, 
   const ns = await freshNamespace(kube, "history");
   const history = new History(systemClock);
   const rig = await startRig(kube, { namespaces: [ns], history, pollIntervalMs: 600_000 });
-  const server = serveView({
+  const server = await serveView({
     view: fleetView({ operator: rig.operator, history, clock: systemClock, phase: () => "working" }),
   });
   const { url } = server;

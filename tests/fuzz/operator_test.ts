@@ -14,7 +14,7 @@ import { HOSTILE } from "./values.ts";
 
 /** Runs one batch in a world of its own, so that what fails can be made smaller. */
 async function inRig(crd: unknown, engines: Engines, batch: (rig: FuzzRig) => Promise<void>): Promise<void> {
-  const rig = startFuzzRig(await embeddedApi(crd), engines);
+  const rig = await startFuzzRig(await embeddedApi(crd), engines);
   try {
     await batch(rig);
   } finally {

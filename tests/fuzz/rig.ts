@@ -89,7 +89,7 @@ export async function embeddedApi(crd: unknown): Promise<FuzzApi> {
 }
 
 /** Starts the operator on an API, with a cloud. */
-export function startFuzzRig(api: FuzzApi, engines: Engines): FuzzRig {
+export async function startFuzzRig(api: FuzzApi, engines: Engines): Promise<FuzzRig> {
   const clock = systemClock;
   const cloud = new SimulatedCloud({
     clock,
@@ -142,7 +142,7 @@ export function startFuzzRig(api: FuzzApi, engines: Engines): FuzzRig {
     pollIntervalMs: 10_000,
     namespaces: [api.namespace],
   });
-  const server = serveView({ clock, view: viewOf(() => fleetRows(operator, clock)) });
+  const server = await serveView({ clock, view: viewOf(() => fleetRows(operator, clock)) });
   const abort = new AbortController();
   const running = operator.run(abort.signal);
   return {

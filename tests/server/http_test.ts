@@ -45,7 +45,7 @@ async function withServer(work: (world: World) => Promise<void>): Promise<void> 
     health: { healthy: true, reasons: [] } as HealthReport,
     ready: { ready: true, reasons: [] } as ReadyReport,
   };
-  const server = serveView({
+  const server = await serveView({
     clock: { ...systemClock, now: () => NOW },
     health: () => state.health,
     ready: () => state.ready,
@@ -237,7 +237,7 @@ Deno.test("an address in use is an error at once", async () => {
     let message = "";
     try {
       const listen = { hostname: "127.0.0.1", port: server.address.port };
-      await serveView({ listen, view: viewOf(() => []) }).close();
+      await (await serveView({ listen, view: viewOf(() => []) })).close();
     } catch (error) {
       message = error instanceof Error ? error.name : String(error);
     }

@@ -22,6 +22,7 @@ const readings: Readings = {
   leading: true,
   synced: true,
   kubernetesAt: 1_700_000_001_000,
+  httpConnections: 9,
   streamClients: 6,
   actors: [
     { state: "Available", reason: "Available", asleep: true },
@@ -122,6 +123,7 @@ Deno.test("what has a value at any time is read when the metrics are, and goes w
     'externaldatabase_orphans{database_class="(flags)"} 2',
     "externaldatabase_resources_synced 1",
     "externaldatabase_kubernetes_contact_timestamp_seconds 1700000001",
+    "externaldatabase_http_connections 9",
     "externaldatabase_stream_clients 6",
   ]);
   now = { ...readings, leading: false, actors: [], accounts: [], kubernetesAt: undefined };

@@ -11,7 +11,7 @@ import { embeddedApi, startFuzzRig } from "../fuzz/rig.ts";
 
 Deno.test("rule 25: no password is in log, Event, status, page or JSON, through create, rotation, rebuilding and deletion", async () => {
   const api = await embeddedApi(customResourceDefinition());
-  const rig = startFuzzRig(api, null);
+  const rig = await startFuzzRig(api, null);
   const secretPath = `/api/v1/namespaces/${api.namespace}/secrets/orders-connection`;
   const path = `${rig.path}/orders`;
   const password = async () => {

@@ -8,10 +8,10 @@ import { type OperatorServer, serveOperator, type ServeOperatorOptions } from ".
 import { createMetrics } from "../../src/server/metrics.ts";
 
 /** Serves on a free port, healthy and ready where the options say nothing else; its timers are the system's. */
-export function serveView(
+export async function serveView(
   options: Pick<ServeOperatorOptions, "view"> & Partial<ServeOperatorOptions>,
-): OperatorServer & { readonly url: string } {
-  const server = serveOperator({
+): Promise<OperatorServer & { readonly url: string }> {
+  const server = await serveOperator({
     listen: { hostname: "127.0.0.1", port: 0 },
     clock: systemClock,
     health: () => ({ healthy: true, reasons: [] }),
@@ -27,7 +27,7 @@ export async function whileServed(
   options: Parameters<typeof serveView>[0],
   work: (url: string) => Promise<void>,
 ): Promise<void> {
-  const server = serveView(options);
+  const server = await serveView(options);
   try {
     await work(server.url);
   } finally {
