@@ -2,15 +2,17 @@
  * Lets in whom the API server lets in: a request's token is reviewed, and then whether its owner may `get` the path.
  *
  * Promises: what is not clearly allowed is refused; health is open, for the kubelet has no token; answers are kept for
- * {@linkcode ALLOWED_MS} at most, by a digest of the token and never by the token; the number of answers and of reviews
- * under way is bounded. A stream that was let in ends after {@linkcode STREAM_MS}, so that it is reviewed anew.
+ * {@linkcode ALLOWED_MS} at most, by a digest of the token and never by the token. The number of answers, of requests that
+ * wait and of reviews a second is bounded, and strangers, however many, take nothing of that from those who were let in. A
+ * stream that was let in ends after {@linkcode STREAM_MS}, so that it is reviewed anew.
  *
  * @module
  */
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import { messageOf } from "../core/text.ts";
-import type { Identity, Reviews } from "../kube/reviews.ts";
+import type { Reviews } from "../kube/reviews.ts";
+import { type Kept, Lane, type Visitor, Visitors } from "./visitors.ts";
 
 /** How long who a token belongs to, and that he may read, counts as known, in milliseconds. */
 export const ALLOWED_MS = 60_000;
@@ -18,14 +20,14 @@ export const ALLOWED_MS = 60_000;
 export const REFUSED_MS = 10_000;
 /** How long a stream may last, in milliseconds. */
 export const STREAM_MS = 300_000;
-/** Answers that are kept. */
-const MAX_KEPT = 1_000;
-/** Requests that may wait for a review at once. */
+/** Requests that may wait for a review at once: of all strangers, and of each who was let in before. */
 const MAX_WAITING = 64;
+/** Reviews that strangers may cost together: a first visit is two. */
+const STRANGERS = { perSecond: 10, burst: 40 };
 /** Longest token that is sent to be reviewed, in characters. */
 const MAX_TOKEN = 16_384;
 /** Longest path that is: no longer one is served, and each is kept with its answer. */
-const MAX_PATH = 2_048;
+const MAX_PATH = 512;
 
 /** The first part of the paths that a role names for all but `/metrics`; see {@linkcode reviewedPath}. */
 const PATH_PREFIX = "/externaldatabases";
@@ -42,7 +44,7 @@ function reviewedPath(pathname: string): string {
 }
 
 /** How a request ended at the gate. */
-export type Access = "allowed" | "denied" | "unauthenticated" | "failed";
+export type Access = "allowed" | "denied" | "unauthenticated" | "limited" | "failed";
 
 /** What an {@linkcode AccessGate} takes. */
 export interface AccessOptions {
@@ -55,23 +57,24 @@ export interface AccessOptions {
   readonly onAccess?: ((access: Access) => void) | undefined;
 }
 
-interface Kept<T> {
-  readonly answer: Promise<T>;
-  /** Monotonic milliseconds; infinite while the answer is not there. */
-  until: number;
+/** More reviews are asked for than may be made now. */
+class Limited extends Error {
+  override readonly name = "Limited";
 }
 
 /** Stands before a handler. */
 export class AccessGate {
   readonly #o: AccessOptions;
-  readonly #identities = new Map<string, Kept<Identity | undefined>>();
-  readonly #rights = new Map<string, Kept<boolean>>();
+  readonly #visitors: Visitors;
+  readonly #strangers: Lane;
   #waiting = 0;
   /** What was logged last, so that an outage is told once. */
   #told: string | undefined;
 
   constructor(options: AccessOptions) {
     this.#o = options;
+    this.#visitors = new Visitors(options.clock);
+    this.#strangers = new Lane(options.clock, STRANGERS);
   }
 
   /** Requests that wait for a review. */
@@ -95,28 +98,35 @@ export class AccessGate {
     if (token === undefined) return "unauthenticated";
     const key = await digest(token);
     const path = reviewedPath(pathname);
-    // Who is known waits for nobody: strangers who are being reviewed must not keep him out.
-    if (this.#waiting >= MAX_WAITING && !this.#isKnown(key, path)) return "failed";
+    const visitor = this.#visitors.of(key);
+    const lane = visitor.lane ?? this.#strangers;
+    if (lane.waiting >= MAX_WAITING && !this.#isKnown(visitor, path)) return "limited";
+    lane.waiting++;
     this.#waiting++;
     try {
       const { reviews, signal } = this.#o;
       const identity = await this.#ask(
-        this.#identities,
-        key,
+        visitor.identity,
+        (kept) => visitor.identity = kept,
+        lane,
         () => reviews.identify(token, signal),
         (found) => found === undefined ? REFUSED_MS : ALLOWED_MS,
       );
       if (identity === undefined) return "unauthenticated";
       if (path.length > MAX_PATH) return "denied";
       const may = await this.#ask(
-        this.#rights,
-        rightOf(key, path),
+        visitor.rights.get(path),
+        (kept) => this.#visitors.keepRight(visitor, path, kept),
+        lane,
         () => reviews.mayGet(identity, path, signal),
         (allowed) => allowed ? ALLOWED_MS : REFUSED_MS,
       );
       this.#told = undefined;
-      return may ? "allowed" : "denied";
+      if (!may) return "denied";
+      this.#visitors.letIn(key, visitor);
+      return "allowed";
     } catch (error) {
+      if (error instanceof Limited) return "limited";
       // What answers in the API server's stead may repeat what it was sent.
       const message = messageOf(error).replaceAll(token, "(the token)");
       if (message !== this.#told && !this.#o.signal.aborted) {
@@ -125,42 +135,40 @@ export class AccessGate {
       this.#told = message;
       return "failed";
     } finally {
+      lane.waiting--;
       this.#waiting--;
     }
   }
 
   /** Whether both answers are there, so that no review is waited for. */
-  #isKnown(key: string, path: string): boolean {
+  #isKnown({ identity, rights }: Visitor, path: string): boolean {
     const now = this.#o.clock.monotonic();
-    return [this.#identities.get(key), this.#rights.get(rightOf(key, path))].every((kept) =>
+    return [identity, rights.get(path)].every((kept) =>
       kept !== undefined && kept.until > now && kept.until < Number.POSITIVE_INFINITY
     );
   }
 
   /** The answer that is kept, or a new one; many that ask for the same share it. A failure is not kept. */
   #ask<T>(
-    kept: Map<string, Kept<T>>,
-    key: string,
+    known: Kept<T> | undefined,
+    keep: (kept: Kept<T> | undefined) => void,
+    lane: Lane,
     ask: () => Promise<T>,
     keepFor: (answer: T) => number,
   ): Promise<T> {
     const { clock } = this.#o;
-    const known = kept.get(key);
-    if (known !== undefined && known.until > clock.monotonic()) return known.answer;
-    const fresh: Kept<T> = { answer: ask(), until: Number.POSITIVE_INFINITY };
     const askedAt = clock.monotonic();
+    if (known !== undefined && known.until > askedAt) return known.answer;
+    if (!lane.take()) return Promise.reject(new Limited());
+    const fresh: Kept<T> = { answer: ask(), until: Number.POSITIVE_INFINITY };
     fresh.answer.then(
       (answer) => fresh.until = askedAt + keepFor(answer),
       () => {
-        if (kept.get(key) === fresh) kept.delete(key);
+        fresh.until = Number.NEGATIVE_INFINITY;
+        keep(undefined);
       },
     );
-    kept.delete(key); // so that it becomes the newest
-    kept.set(key, fresh);
-    for (const oldest of kept.keys()) {
-      if (kept.size <= MAX_KEPT) break;
-      kept.delete(oldest);
-    }
+    keep(fresh);
     return fresh.answer;
   }
 
@@ -192,10 +200,6 @@ export function tokenOf(authorization: string | null): string | undefined {
   }
 }
 
-function rightOf(key: string, path: string): string {
-  return `${key} ${path}`;
-}
-
 /** As the map's key, for what is kept in memory is not to be good for anything. */
 async function digest(token: string): Promise<string> {
   const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token));
@@ -208,6 +212,7 @@ const REFUSALS: Readonly<Record<Exclude<Access, "allowed">, readonly [status: nu
     "A token of this cluster is needed: as a bearer token, or as the password of any user",
   ],
   denied: [403, "The token's owner may not get this path: see nonResourceURLs in docs/http.md"],
+  limited: [429, "Too many tokens are to be reviewed now; try again"],
   failed: [503, "Access cannot be reviewed now; try again"],
 };
 
@@ -221,7 +226,7 @@ function refusal(access: Exclude<Access, "allowed">): Response {
       'Basic realm="externaldatabase-operator: any name, a token as password"',
     );
   }
-  if (status === 503) headers.set("retry-after", "5");
+  if (status === 503 || status === 429) headers.set("retry-after", "5");
   return new Response(`${text}\n`, { status, headers });
 }
 

@@ -143,7 +143,7 @@ Deno.test("while the API server cannot be asked nobody new is let in, which is t
   assertEquals(await status("/metrics", "Bearer good"), 200);
 });
 
-Deno.test("many requests of one token share a review; too many that wait are refused; what is kept is bounded", async () => {
+Deno.test("many requests of one token share a review; too many that wait are refused", async () => {
   const { status, cluster, gate } = rig();
   const held = Promise.withResolvers<void>();
   cluster.hold = held.promise;
@@ -151,16 +151,43 @@ Deno.test("many requests of one token share a review; too many that wait are ref
   while (gate.waiting < same.length) await new Promise((resolve) => setTimeout(resolve)); // digests end in any order
   const others = Array.from({ length: 60 }, (_, i) => status("/metrics", `Bearer guess-${i}`));
   const first = await Promise.race(others);
-  assertEquals(first, 503);
+  assertEquals(first, 429);
   held.resolve();
   cluster.hold = undefined;
   assertEquals(new Set(await Promise.all(same)), new Set([200]));
   assertEquals(cluster.asked.filter((a) => a === "token good").length, 1);
   await Promise.all(others);
-  for (let i = 0; i < 1_200; i++) await status("/metrics", `Bearer other-${i}`);
-  const before = cluster.asked.length;
+});
+
+Deno.test("however many tokens are tried, or are good for nothing, one that was let in is reviewed as rarely as ever", async () => {
+  const { status, cluster, clock, ended } = rig();
+  for (let i = 0; i < 100; i++) cluster.tokens.set(`useless-${i}`, { ...PROMETHEUS, username: "nobody" });
+  const mayGet = cluster.mayGet.bind(cluster);
+  cluster.mayGet = async (identity, path) => await mayGet(identity, path) && identity.username !== "nobody";
   assertEquals(await status("/metrics", "Bearer good"), 200);
-  assert(cluster.asked.length > before, "the oldest was let go");
+  const seconds = 180;
+  for (let second = 0; second < seconds; second++) {
+    for (let i = 0; i < 20; i++) {
+      await status("/metrics", `Bearer guess-${second}-${i}`);
+      await status(`/api/${second}/${i}`, `Bearer useless-${second % 100}`);
+    }
+    assertEquals(await status("/metrics", "Bearer good"), 200);
+    await clock.advance(1_000);
+  }
+  const good = cluster.asked.filter((a) => a === "token good" || a === "prometheus /metrics").length;
+  assert(good <= 2 * (seconds * 1_000 / ALLOWED_MS + 1), `${good} reviews of one that was let in`);
+  const strange = cluster.asked.length - good;
+  assert(strange <= 40 + 10 * seconds, `${strange} reviews of strangers`);
+  assert(ended.includes("limited"));
+});
+
+Deno.test("the paths that one who was let in asks for are reviewed at a bounded rate", async () => {
+  const { status, cluster } = rig();
+  assertEquals(await status("/metrics", "Bearer good"), 200);
+  for (let i = 0; i < 1_000; i++) await status(`/api/${i}`, "Bearer good");
+  assert(cluster.asked.length <= 2 + 100, `${cluster.asked.length} reviews`);
+  cluster.tokens.set("other", { ...PROMETHEUS, username: "other" });
+  assertEquals(await status("/metrics", "Bearer other"), 200, "which is nobody else's loss");
 });
 
 Deno.test("no token is in the log, also where what answers for the API server repeats it", async () => {
@@ -182,9 +209,9 @@ Deno.test("strangers who are being reviewed keep nobody out who is known", async
   const held = Promise.withResolvers<void>();
   cluster.hold = held.promise;
   const strangers = Array.from({ length: 100 }, (_, i) => status("/metrics", `Bearer guess-${i}`));
-  assertEquals(await Promise.race(strangers), 503, "no more of them can wait");
+  assertEquals(await Promise.race(strangers), 429, "no more of them can wait");
   assertEquals(await status("/metrics", "Bearer good"), 200);
-  assertEquals(await status("/", "Bearer good"), 503, "whether he may get that is not known");
+  assertEquals(await status("/", "Bearer good"), 403, "that is asked for him all the same");
   held.resolve();
   await Promise.all(strangers);
 });
