@@ -20,6 +20,7 @@ import { createEventRecorder, createEventsPort } from "../kube/events.ts";
 import { createLeasePort } from "../kube/lease_port.ts";
 import { Transport } from "../kube/transport.ts";
 import type { ClassesDeps } from "../operator/classes.ts";
+import { toldOnce } from "../operator/history/failure.ts";
 import { History } from "../operator/history/history.ts";
 import { createOperator, type Operator } from "../operator/operator.ts";
 import { Tenure } from "../operator/tenure.ts";
@@ -99,7 +100,7 @@ export async function hostOperator(options: HostOptions, environment: HostEnviro
     log,
     reportingInstance: identity,
   });
-  const history = new History(clock);
+  const history = new History(clock, { onFailure: toldOnce({ log, metrics }) });
   const tenure = new Tenure({
     operator: (fence) =>
       createOperator({

@@ -43,6 +43,8 @@ export interface Metrics {
   drift(what: "found" | "repaired", reason: string): void;
   /** An actor crashed. */
   crash(): void;
+  /** A step or a call of an actor could not be noted in its history. */
+  noteFailed(): void;
 }
 
 /** Metrics that count nothing. */
@@ -59,4 +61,5 @@ export const noMetrics: Metrics = {
   ready: () => {},
   drift: () => {},
   crash: () => {},
+  noteFailed: () => {},
 };

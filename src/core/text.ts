@@ -29,5 +29,9 @@ export function withoutUnsafe(text: string): string {
 
 /** What an error of any kind says. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    return "an error that cannot be told"; // it has no text, or throws when it is asked
+  }
 }

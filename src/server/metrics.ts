@@ -184,6 +184,10 @@ export function createMetrics(options: MetricsOptions = {}): PrometheusMetrics {
     "externaldatabase_tls_reload_failures_total",
     "Changed certificates of the HTTP server that could not be used.",
   );
+  const unnoted = make.counter(
+    "externaldatabase_history_failures_total",
+    "Steps and calls of actors that could not be noted in their history.",
+  );
   expiry.remove();
   const capped = labelCap();
   const classLabel = (databaseClass: string) => capped("database_class", accountLabel(databaseClass));
@@ -255,6 +259,7 @@ export function createMetrics(options: MetricsOptions = {}): PrometheusMetrics {
     },
     drift: (what, reason) => (what === "found" ? found : repaired).inc({ reason: capped("reason", reason) }),
     crash: () => panics.inc({ controller }),
+    noteFailed: () => unnoted.inc(),
     access: (outcome) => accesses.inc({ outcome }),
     certificate(expiresAt) {
       if (expiresAt === "failed") reloads.inc();

@@ -4,7 +4,10 @@
  * @module
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { createActor, createMachine } from "xstate";
+import { createActor, createMachine, type InspectionEvent } from "xstate";
+import { messageOf } from "../../src/core/text.ts";
+import { CallBook } from "../../src/operator/history/calls.ts";
+import { toldOnce } from "../../src/operator/history/failure.ts";
 import { History, MAX_GONE } from "../../src/operator/history/history.ts";
 import { MAX_STEPS } from "../../src/operator/history/steps.ts";
 import { historyOf } from "../../src/operator/history/words.ts";
@@ -13,8 +16,12 @@ import { databaseOf, inStep, MINUTE, PERIOD } from "../support/fleet.ts";
 import { ManualClock } from "../support/manual_clock.ts";
 import { inWorld, type World } from "../support/world.ts";
 
-function withHistory(world: World, deps: Parameters<World["start"]>[0] = {}) {
-  const history = new History(world.clock);
+function withHistory(
+  world: World,
+  deps: Parameters<World["start"]>[0] = {},
+  options: ConstructorParameters<typeof History>[1] = {},
+) {
+  const history = new History(world.clock, options);
   const process = world.start({ history, ...deps });
   const of = (name: string) => {
     const log = history.of(world.get(name)?.metadata.uid ?? "");
@@ -197,7 +204,7 @@ function idleActor(history: History, i: number) {
 }
 
 Deno.test("all histories together are bounded, also by what those give up that make no step any more", () => {
-  const history = new History(new ManualClock(), 640);
+  const history = new History(new ManualClock(), { most: 640 });
   const uids = Array.from({ length: 60 }, (_, i) => `u-${i}`);
   const kept = () =>
     uids.map((uid) => history.of(uid)).reduce((sum, log) => sum + (log?.steps.length ?? 0), 0);
@@ -267,3 +274,67 @@ Deno.test("no password is in a history, of a create, of a rotation, or of a Secr
     assertEquals(password.length, 32);
     assert(!text.includes(password) && !text.includes(btoa(password)));
   }));
+
+Deno.test("what the history cannot take in is counted, told once, and costs the actor nothing", () =>
+  inWorld({}, async (world) => {
+    const lines: string[] = [];
+    let failures = 0;
+    const onFailure = toldOnce({
+      log: { log: (level, message) => void lines.push(`${level} ${message}`) },
+      metrics: { noteFailed: () => failures++ },
+    });
+    const seen: InspectionEvent[] = [];
+    const inspect = (inspection: InspectionEvent) => void seen.push(inspection);
+    const { history, process, of } = withHistory(world, { inspect }, { onFailure });
+    history.listen({
+      changed: () => {
+        throw new TypeError("an onlooker that fails");
+      },
+      gone: () => {},
+    });
+    await inStep(world);
+    assert(failures > 3, `${failures} failures`);
+    const event = new Proxy({}, {
+      get: () => {
+        throw new TypeError("an event that fails whoever looks at it");
+      },
+    });
+    for (const type of ["@xstate.microstep", "@xstate.snapshot"] as const) {
+      const before = failures;
+      history.inspect({ ...seen.findLast((inspection) => inspection.type === type)!, event } as never);
+      assert(failures > before, type);
+    }
+    world.cluster.edit("default", "orders", { sizeGb: 30 });
+    await world.run(MINUTE);
+    await world.available("orders");
+    assertEquals(databaseOf(world, "orders").sizeGb, 30);
+    assertEquals([of("orders").some((e) => e.event === "crash"), process.operator.supervisor.size], [
+      false,
+      1,
+    ]);
+    assertEquals(lines, ["error A step could not be noted in the history; further ones are only counted"]);
+  }));
+
+Deno.test("a request that was done counts as done, whether or not it can be noted", async () => {
+  let failures = 0;
+  const book = new CallBook(new ManualClock(), () => failures++);
+  const { signal } = new AbortController();
+  const calls = book.begin(signal) as unknown[];
+  calls.push = () => {
+    throw new RangeError("no more room");
+  };
+  assertEquals(await book.kubernetes(signal, "patch", undefined, () => Promise.resolve("done")), "done");
+  assertEquals(failures, 1);
+});
+
+Deno.test("every error has a message, whatever was thrown", () => {
+  const hostile = new Error("x");
+  Object.defineProperty(hostile, "message", {
+    get: () => {
+      throw new Error("not even that");
+    },
+  });
+  for (const thrown of [Object.create(null), Symbol("s"), hostile, undefined, { toString: () => 1n }]) {
+    assertEquals(typeof messageOf(thrown), "string");
+  }
+});

@@ -11,6 +11,7 @@ import { messageOf } from "../../core/text.ts";
 import { type Cluster, type JsonPatchOperation, KubeError } from "../../kube/port.ts";
 import type { Secrets } from "../../kube/secrets_port.ts";
 import type { CreateRequest, ModifyRequest } from "../../providers/port.ts";
+import type { Failed } from "./failure.ts";
 import { messageKept, shared } from "./intern.ts";
 
 /** Calls of one effect that are kept; an effect makes a handful. */
@@ -62,7 +63,8 @@ export interface CloudCall {
 export class CallBook {
   readonly #effects = new WeakMap<AbortSignal, Call[]>();
 
-  constructor(private readonly clock: Clock) {}
+  /** `failed`: told where a call cannot be noted. */
+  constructor(private readonly clock: Clock, private readonly failed: Failed) {}
 
   /** An effect begins; its calls come to the list that is returned, also those that end after it. */
   begin(signal: AbortSignal): readonly Call[] {
@@ -90,17 +92,23 @@ export class CallBook {
   ): Promise<T> {
     if (this.#room(signal) === undefined) return await request();
     const sentAt = this.clock.monotonic();
-    const note = (outcome: string, fact: CallFact | undefined) =>
-      this.#room(signal)?.push(this.#call("kubernetes", verb, outcome, sentAt, fact));
+    const note = (outcome: string, fact: CallFact | undefined) => {
+      try {
+        this.#room(signal)?.push(this.#call("kubernetes", verb, outcome, sentAt, fact));
+      } catch (error) {
+        this.failed(error);
+      }
+    };
+    let answer: T;
     try {
-      const answer = await request();
-      note("ok", fact);
-      return answer;
+      answer = await request();
     } catch (error) {
       const outcome = error instanceof KubeError ? error.kind : "failed";
       note(outcome, { kind: "error", message: messageKept(messageOf(error)) });
       throw error;
     }
+    note("ok", fact); // a call that was done is done, whether or not it can be noted
+    return answer;
   }
 
   #room(signal: AbortSignal): Call[] | undefined {

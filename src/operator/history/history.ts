@@ -6,7 +6,7 @@
  * for each resource, fewer where there are so many that all together would be more than {@linkcode MAX_TOTAL}; a step
  * that repeats the one before, or a pair that repeats the pair before, is counted and not kept. It is kept by UID, so
  * that an actor's restart and sleep are entries in it, and ends with the resource; the last {@linkcode MAX_GONE}
- * resources that went are kept. No secret is in it.
+ * resources that went are kept. No secret is in it. What fails in it fails nobody else (`failure.ts`).
  *
  * @module
  */
@@ -18,6 +18,7 @@ import type { DatabaseContext } from "../../statechart/context.ts";
 import { type Call, CallBook, type CloudCall } from "./calls.ts";
 import { type Before, causeOf } from "./cause.ts";
 import { CallTally } from "./call_tally.ts";
+import { type Failed, thrownOn } from "./failure.ts";
 import { messageKept } from "./intern.ts";
 import { slotOf } from "./minute.ts";
 import { type Edge, pathOf, type Route, Routes } from "./route.ts";
@@ -85,13 +86,18 @@ export class History {
   readonly #tallies = new Map<string, CallTally>();
   readonly #listeners = new Set<HistoryListener>();
   readonly #most: number;
+  readonly #failed: Failed;
   #limit = MAX_STEPS;
 
-  /** `most`: steps for all resources together. */
-  constructor(clock: Clock, most = MAX_TOTAL) {
+  /** `most`: steps for all resources together. `onFailure`: takes what could not be noted. @default it is thrown on */
+  constructor(
+    clock: Clock,
+    { most = MAX_TOTAL, onFailure = thrownOn }: { readonly most?: number; readonly onFailure?: Failed } = {},
+  ) {
     this.#clock = clock;
     this.#most = most;
-    this.book = new CallBook(clock);
+    this.#failed = onFailure;
+    this.book = new CallBook(clock, onFailure);
   }
 
   /** What is kept of a resource, by UID; also of one that went. */
@@ -138,7 +144,9 @@ export class History {
 
   /** Something of a resource changed beside its actor. */
   touch(uid: string): void {
-    for (const listener of this.#listeners) listener.changed(uid);
+    this.#guarded(() => {
+      for (const listener of this.#listeners) listener.changed(uid);
+    });
   }
 
   /** An effect of a resource begins. */
@@ -150,12 +158,45 @@ export class History {
 
   /** A call to a site's account ended. */
   cloudCall(site: string, call: CloudCall): void {
-    this.tally(site).count(call.verb, call.outcome);
-    this.book.cloud(call);
+    this.#guarded(() => {
+      this.tally(site).count(call.verb, call.outcome);
+      this.book.cloud(call);
+    });
   }
 
   /** A resource's actor failed: what it was about ends with that, and XState tells no inspector of it. */
   crashed(uid: string, error: unknown): void {
+    this.#guarded(() => this.#crashed(uid, error));
+  }
+
+  /** The resource is gone, or nothing runs for it any more. */
+  retire(uid: string): void {
+    this.#guarded(() => {
+      const log = this.#logs.get(uid);
+      if (log !== undefined) this.#keepGone(log);
+      // Also of one whose actor never came to know anything: it was a row nevertheless.
+      for (const listener of this.#listeners) listener.gone(uid);
+    });
+  }
+
+  /** An inspector of actors: all that is kept of their steps comes by it. */
+  readonly inspect = (inspection: InspectionEvent): void => {
+    try {
+      this.#inspect(inspection);
+    } catch (error) {
+      this.#failed(error);
+    }
+  };
+
+  #guarded(note: () => void): void {
+    try {
+      note();
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #crashed(uid: string, error: unknown): void {
     const log = this.#logs.get(uid);
     if (log === undefined) return this.touch(uid); // in its first step; the resource is there all the same
     const { open, before: { object } } = log;
@@ -179,14 +220,6 @@ export class History {
     this.touch(uid);
   }
 
-  /** The resource is gone, or nothing runs for it any more. */
-  retire(uid: string): void {
-    const log = this.#logs.get(uid);
-    if (log !== undefined) this.#keepGone(log);
-    // Also of one whose actor never came to know anything: it was a row nevertheless.
-    for (const listener of this.#listeners) listener.gone(uid);
-  }
-
   #keepGone(log: Draft): void {
     const { uid } = log;
     this.#logs.delete(uid);
@@ -202,8 +235,7 @@ export class History {
     this.#limited();
   }
 
-  /** An inspector of actors: all that is kept of their steps comes by it. */
-  readonly inspect = (inspection: InspectionEvent): void => {
+  #inspect(inspection: InspectionEvent): void {
     const { type } = inspection;
     if (type !== "@xstate.microstep" && type !== "@xstate.snapshot") return;
     if ((inspection.actorRef as AnyActorRef).sessionId !== inspection.rootId) return; // an effect's own
@@ -221,7 +253,7 @@ export class History {
     const log = this.#logs.get(uid) ?? retired ?? this.#begun(object);
     this.#stepped(log, inspection.event, value, context as DatabaseContext);
     if (retired !== undefined) retired.before = NOTHING;
-  };
+  }
 
   #begun({ metadata }: ExternalDatabase): Draft {
     const { uid, namespace, name } = metadata;
