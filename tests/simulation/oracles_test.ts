@@ -221,7 +221,7 @@ const MISDEEDS: readonly Misdeed[] = [
     actions: [CREATE, { at: 5_000, do: "edit", name: "a", change: { paused: true } }],
     at: 100_000,
     act: (w) => {
-      Object.assign(w.working ?? {}, { known: () => undefined });
+      Object.assign(w.working?.hearing ?? {}, { known: () => undefined });
       send(w, { verb: "create", target: get(w).metadata.uid });
     },
   },
@@ -234,7 +234,7 @@ const MISDEEDS: readonly Misdeed[] = [
     ],
     at: 100_000,
     act: (w) => {
-      Object.assign(w.working ?? {}, { known: () => undefined });
+      Object.assign(w.working?.hearing ?? {}, { known: () => undefined });
       send(w, { verb: "delete", target: w.cloud.databases()[0]?.id ?? "" });
     },
   },

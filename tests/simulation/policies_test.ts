@@ -37,7 +37,7 @@ function broken(
   };
   const judge = new PolicyJudge(world as never, (oracle) => found.push(oracle), 70_000, () => false);
   const whole: Mutation = { verb: "modify", target: "db-1", uid: undefined, values: true, ...mutation };
-  judge.mutation({ known: () => known } as never, whole);
+  judge.mutation({ hearing: { known: () => known } } as never, whole);
   return found;
 }
 
