@@ -6,10 +6,8 @@
  *
  * @module
  */
-import { backoffMs } from "../core/backoff.ts";
 import { systemEntropy } from "../core/passwords.ts";
-import { messageOf } from "../core/text.ts";
-import { aborted, sleep } from "../core/wait.ts";
+import { aborted } from "../core/wait.ts";
 import type { ReflectorTimes } from "../kube/reflector_parts.ts";
 import { Reflector } from "../kube/reflector.ts";
 import { NO_PROVIDER } from "../providers/none.ts";
@@ -22,6 +20,7 @@ import { BindingWatch } from "./binding_watch.ts";
 import { fencedCluster, fencedSecrets } from "./fenced_cluster.ts";
 import type { EffectEnv, SiteEnv } from "./effects/env.ts";
 import { operatorMachine, type OperatorWorld } from "./effects/mod.ts";
+import { ClusterIdentity } from "./cluster_identity.ts";
 import { ClassDirectory } from "./classes.ts";
 import { classedCluster } from "./classed_cluster.ts";
 import type { OperatorDeps } from "./deps.ts";
@@ -45,8 +44,7 @@ export class Operator {
   readonly classes: ClassDirectory;
   readonly #deps: OperatorDeps;
   readonly #stop = new AbortController();
-  #clusterId: string | undefined;
-  #identityError: string | undefined;
+  readonly #identity: ClusterIdentity;
   /** Process start or the taking of the lease (rule 5). */
   #settleSince: number;
   #draining = false;
@@ -57,6 +55,7 @@ export class Operator {
     const { clock, random, log, metrics, history } = deps;
     const passes = deps.tracing?.on === true ? new Passes(deps.tracing) : undefined;
     const cluster = fencedCluster(recordedCluster(deps.cluster, history?.book), deps.fence);
+    this.#identity = new ClusterIdentity({ ...deps, given: deps.clusterId });
     this.#settleSince = clock.monotonic();
     const tuning: SiteTuning = {
       periodMs: deps.pollIntervalMs ?? 5 * MINUTES,
@@ -213,13 +212,12 @@ export class Operator {
 
   /** The cluster's identity, as tags have it (S3). */
   get clusterId(): string {
-    if (this.#clusterId === undefined) throw new Error("The cluster's identity is not known yet");
-    return this.#clusterId;
+    return this.#identity.id;
   }
 
   /** Why the cluster's identity could not be read last, until it is known. */
   get identityError(): string | undefined {
-    return this.#identityError;
+    return this.#identity.error;
   }
 
   /** The site that a resource's database is, or is to be, at. */
@@ -290,7 +288,7 @@ export class Operator {
     const { clock } = this.#deps;
     this.#settleSince = clock.monotonic();
     const running = AbortSignal.any([signal, this.#stop.signal]);
-    if (!(await this.#identify(running))) return;
+    if (!(await this.#identity.read(running))) return;
     const hasAccount = this.site.gateway.name !== NO_PROVIDER;
     const parts = [
       ...(hasAccount ? [this.site.account.run(running)] : []),
@@ -315,27 +313,6 @@ export class Operator {
   #fence(): void {
     if (this.#draining) throw new Error("The operator is stopping and sends nothing more");
     this.#deps.fence?.();
-  }
-
-  /** Reads the cluster's identity, until it has it or the signal aborts. */
-  async #identify(signal: AbortSignal): Promise<boolean> {
-    const { cluster, clock, random, log, clusterId } = this.#deps;
-    this.#clusterId = clusterId;
-    for (let attempt = 0; this.#clusterId === undefined; attempt++) {
-      try {
-        this.#clusterId = await cluster.clusterId({ signal });
-        this.#identityError = undefined;
-      } catch (error) {
-        if (signal.aborted) return false;
-        this.#identityError = messageOf(error);
-        log.log("warn", "Failed to read the cluster's identity", { error: this.#identityError });
-        await sleep(clock, backoffMs({ baseMs: 500, capMs: 30_000 }, attempt, random), signal).catch(
-          () => {},
-        );
-        if (signal.aborted) return false;
-      }
-    }
-    return true;
   }
 }
 
