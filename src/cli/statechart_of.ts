@@ -135,8 +135,9 @@ function refusalOf(
       } may not see ` +
         `this at ${url} (HTTP status 403): he needs the verb get on the non-resource URL /externaldatabases${path}, as ` +
         "the ClusterRole externaldatabase-page-reader gives it";
+    case 429:
     case 503:
-      return `The operator at ${url} cannot say now (HTTP status 503); try again`;
+      return `The operator at ${url} cannot say now (HTTP status ${status}); try again`;
     default:
       return undefined;
   }

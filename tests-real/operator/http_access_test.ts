@@ -8,6 +8,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { parse, parseAllDocuments } from "yaml";
 import { serveCloud } from "../../src/providers/simulated/server.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import { main } from "../../tests/cli/support.ts";
 import { eventually } from "../../tests/support/eventually.ts";
 import { selfSigned } from "../../tests/support/self_signed.ts";
 import { accountKubeconfig } from "../support/account.ts";
@@ -109,6 +110,14 @@ Deno.test("a real API server lets the scraper get metrics, the viewer the page, 
     }
     assertEquals(await status("/metrics", `Bearer ${nobody}x`), 401, "a signature that is not right");
     assertEquals([await status("/metrics"), await status("/healthz")], [401, 200]);
+    await statechartByToken(kube, ns, url, directory, { viewer, scraper });
+    const next = await selfSigned("renewed", systemClock.now());
+    await Deno.writeTextFile(`${directory}/tls.crt`, next.cert);
+    await Deno.writeTextFile(`${directory}/tls.key`, next.key);
+    await child.line((line) => line.includes("The server's certificate was changed"));
+    using renewed = Deno.createHttpClient({ caCerts: [next.cert] });
+    const answer = await fetch(`${url}/healthz`, { client: renewed } as RequestInit);
+    assertEquals([answer.status, await answer.text()], [200, "ok\n"]);
     await must(kube, "delete", "serviceaccount", "nobody", "-n", ns);
     assert(!child.out.includes(nobody.slice(-40)), "no token in the log");
     for (const [version, refused] of [["-tls1_1", true], ["-tls1_2", false], ["-tls1_3", false]] as const) {
@@ -125,6 +134,57 @@ Deno.test("a real API server lets the scraper get metrics, the viewer the page, 
     await Deno.remove(directory, { recursive: true });
   }
 });
+
+/** `statechart --of`, by the tokens of accounts that may see the page and that may not. */
+async function statechartByToken(
+  kube: Kube,
+  ns: string,
+  url: string,
+  directory: string,
+  tokens: Readonly<Record<"viewer" | "scraper", string>>,
+): Promise<void> {
+  const manifest = {
+    apiVersion: "crd.my.domain/v1",
+    kind: "ExternalDatabase",
+    metadata: { name: "orders", namespace: ns },
+    spec: { engine: "postgres", version: "14.2", sizeGb: 20 },
+  };
+  const applied = await kube.kubectlWith({ stdin: JSON.stringify(manifest) }, "apply", "-f", "-");
+  assertEquals(applied.code, 0, applied.stderr);
+  await must(kube, "wait", "--for=condition=Ready", "edb/orders", "-n", ns, "--timeout=30s");
+  const show = async (name: string, ...args: string[]) => {
+    const options = [
+      "statechart",
+      "--of",
+      `${ns}/${name}`,
+      "--url",
+      url,
+      "--ca-file",
+      `${directory}/tls.crt`,
+    ];
+    const shown = await main([...options, ...args], {}, ["--allow-env", "--allow-read", "--allow-net"]);
+    for (const token of Object.values(tokens)) {
+      assert(!(shown.out + shown.err).includes(token), "no token is told");
+    }
+    return shown;
+  };
+  const by = async (token: string) => {
+    const file = `${directory}/token`;
+    await Deno.writeTextFile(file, `${token}\n`);
+    return ["--token-file", file];
+  };
+  const shown = await show("orders", ...await by(tokens.viewer));
+  assertEquals(shown.code, 0, shown.err);
+  assertMatch(shown.out, /Available/);
+  assertMatch(shown.out, /create done/, "its history");
+  const missing = await show("payments", ...await by(tokens.viewer));
+  assertEquals(missing.code, 1);
+  assertMatch(missing.err, /knows no resource .*\/payments/);
+  assertMatch((await show("orders")).err, /asks for a token of the cluster \(HTTP status 401\)/);
+  assertMatch((await show("orders", ...await by(tokens.scraper))).err, /HTTP status 403.*non-resource URL/);
+  assertMatch((await show("orders", ...await by(`${tokens.viewer}x`))).err, /does not take the token/);
+  await must(kube, "delete", "edb", "orders", "-n", ns, "--timeout=30s");
+}
 
 interface Probe {
   readonly httpGet: { readonly scheme: string };
