@@ -19,6 +19,7 @@ import type { Pair } from "./certificate.ts";
 import { openListener } from "./listener.ts";
 import { parseFleetQuery, selectFleet } from "./fleet.ts";
 import { PAGE_CSP, renderPage } from "./page.ts";
+import { Share } from "./share.ts";
 
 /** How long open requests may take when the server closes, in milliseconds. */
 export const CLOSE_LIMIT_MS = 2_000;
@@ -86,7 +87,9 @@ export async function serveOperator(options: ServeOperatorOptions): Promise<Oper
   const { onError, gate } = options;
   const api = new Api(options);
   const assets = options.pageFolder === undefined ? undefined : new Assets(options.pageFolder);
-  const served = { ...options, api, assets, answering: { count: 0 } };
+  const { clock } = options;
+  const shares = { views: new Share(clock), metrics: new Share(clock) };
+  const served = { ...options, api, assets, answering: { count: 0 }, shares };
   const open = (request: Request) => handle(request, served);
   const guarded = gate === undefined ? open : gate.guard(open);
   const listener = await openListener({
@@ -122,6 +125,8 @@ interface Served extends ServeOperatorOptions {
   readonly api: Api;
   readonly assets: Assets | undefined;
   readonly answering: { count: number };
+  /** Of the event loop: the scrape has one of its own, so that it waits for no page. */
+  readonly shares: Readonly<Record<"views" | "metrics", Share>>;
 }
 
 /** Answers one request. */
@@ -143,7 +148,11 @@ async function handle(request: Request, options: Served): Promise<Response> {
       return report(ready, reasons);
     }
     case "/metrics":
-      return answer(200, options.metrics.contentType, await options.metrics.render());
+      return answer(
+        200,
+        options.metrics.contentType,
+        await options.shares.metrics.run(() => options.metrics.render()),
+      );
   }
   if (!UNCOUNTED.has(url.pathname)) {
     const { answering } = options;
@@ -157,12 +166,18 @@ async function handle(request: Request, options: Served): Promise<Response> {
       request.signal.addEventListener("abort", () => answering.count--, { once: true });
     }
   }
+  // What an answer awaits, such as the chart's layout, is not of its turn.
+  const { found } = await options.shares.views.run(() => ({ found: view(request, url, options) }));
+  return await found ?? answer(404, "text/plain; charset=utf-8", "Not found\n");
+}
+
+/** Answers what shows the fleet. */
+async function view(request: Request, url: URL, options: Served): Promise<Response | undefined> {
   const found = url.pathname.startsWith("/api/")
     ? await options.api.answer(request, url)
     : await options.assets?.answer(request, url);
   if (found !== undefined) return found;
-  if (url.pathname === "/" || url.pathname === "/plain") return plain(request, url, options);
-  return answer(404, "text/plain; charset=utf-8", "Not found\n");
+  return url.pathname === "/" || url.pathname === "/plain" ? plain(request, url, options) : undefined;
 }
 
 /** The table without script. */

@@ -57,6 +57,22 @@ function get(path: string): string {
   return `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`;
 }
 
+/** Lets all in, but holds who asks for `/held` until the end. */
+class HoldingGate {
+  held = 0;
+  readonly end = Promise.withResolvers<void>();
+
+  guard(handle: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
+    return async (request) => {
+      if (request.url.endsWith("/held")) {
+        this.held++;
+        await this.end.promise;
+      }
+      return await handle(request);
+    };
+  }
+}
+
 /** The status of an answer over a connection of its own. */
 async function status(url: string, path: string): Promise<number> {
   using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
@@ -86,23 +102,21 @@ Deno.test("a flood of connections holds no more than there may be, and keeps nei
 });
 
 Deno.test("in a flood one that asks nothing goes first, then one that is answered longest, and a stream of events stays", async () => {
-  const held = Promise.withResolvers<string>();
-  let rendering = 0;
-  const render = () => (rendering++, held.promise);
+  const gate = new HoldingGate();
   await world(async ({ server, open }) => {
     await open(get("/api/stream"));
     await eventually("it is open", () => server.streams === 1);
-    const first = await open(get("/metrics"));
-    await eventually("it is being answered", () => rendering === 1);
+    const first = await open(get("/held"));
+    await eventually("it is being answered", () => gate.held === 1);
     const idle = await open();
-    for (let i = 3; i <= MAX_CONNECTIONS; i++) await open(get("/metrics"));
+    for (let i = 3; i <= MAX_CONNECTIONS; i++) await open(get("/held"));
     assertEquals(await rest(idle), "");
-    await eventually("all others are being answered", () => rendering === MAX_CONNECTIONS - 1);
+    await eventually("all others are being answered", () => gate.held === MAX_CONNECTIONS - 1);
     assertEquals(server.connections, MAX_CONNECTIONS);
     assertEquals(await status(server.url, "/healthz"), 200);
     assertEquals([await rest(first), server.streams], ["", 1]);
-    held.resolve("up 1\n");
-  }, { metrics: { render, contentType: "text/plain" } });
+    gate.end.resolve();
+  }, { gate });
 });
 
 Deno.test("one that asks nothing is closed after a time, however often it sends a byte of its request", async () => {
@@ -167,11 +181,35 @@ Deno.test("only so many answers are under way, before more are made, and probes 
 });
 
 Deno.test("one that asks again and again, before it was answered, is cut off", async () => {
-  let rendering = 0;
-  const render = () => (rendering++, Promise.withResolvers<string>().promise);
+  const gate = new HoldingGate();
   await world(async ({ server, open }) => {
-    const connection = await open(get("/metrics").repeat(500));
+    const connection = await open(get("/held").repeat(500));
     assertEquals(await rest(connection), "");
-    assertEquals([rendering, server.connections], [16, 0]);
-  }, { metrics: { render, contentType: "text/plain" } });
+    assertEquals([gate.held, server.connections], [16, 0]);
+    gate.end.resolve();
+  }, { gate });
+});
+
+Deno.test("a flood of questions for the whole fleet leaves others half of the event loop", async () => {
+  const rows = 40;
+  let made = 0;
+  const clock = new ManualClock();
+  await world(async ({ server }) => {
+    const all = Array.from({ length: 3 }, () => fetch(`${server.url}/api/databases`).then((r) => r.json()));
+    await eventually("one is answered", () => made === 1);
+    assertEquals(await status(server.url, "/healthz"), 200);
+    assertEquals(made, 1, "the next has to wait");
+    while (made < 3) await clock.advance(rows);
+    assertEquals((await Promise.all(all)).map((answer) => answer.total), [0, 0, 0]);
+  }, {
+    clock,
+    view: {
+      ...viewOf(() => []),
+      rows: () => {
+        made++;
+        clock.freeze(rows);
+        return [];
+      },
+    },
+  });
 });
