@@ -25,12 +25,16 @@ interface ExportedSpan {
 /** An OTLP/HTTP collector that takes JSON. */
 function collector() {
   const spans: ExportedSpan[] = [];
+  const tenants = new Set<string | null>();
+  const resources = new Map<string, string | undefined>();
   let text = "";
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
     const body = await request.text();
     text += body;
     if (new URL(request.url).pathname === "/v1/traces") {
-      for (const { scopeSpans } of JSON.parse(body).resourceSpans) {
+      tenants.add(request.headers.get("x-tenant"));
+      for (const { resource, scopeSpans } of JSON.parse(body).resourceSpans) {
+        for (const { key, value } of resource.attributes) resources.set(key, value.stringValue);
         for (const scope of scopeSpans) spans.push(...scope.spans);
       }
     }
@@ -39,6 +43,8 @@ function collector() {
   return {
     url: `http://127.0.0.1:${server.addr.port}`,
     spans,
+    tenants,
+    resources,
     text: () => text,
     close: () => server.shutdown(),
   };
@@ -62,6 +68,9 @@ Deno.test("each pass of an actor is a span with its effects inside, and their ca
         OTEL_DENO: "true",
         OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
         OTEL_EXPORTER_OTLP_ENDPOINT: heard.url,
+        OTEL_EXPORTER_OTLP_HEADERS: "x-tenant=databases",
+        OTEL_SERVICE_NAME: "externaldatabase-operator",
+        OTEL_RESOURCE_ATTRIBUTES: "k8s.cluster.name=west",
         OTEL_BSP_SCHEDULE_DELAY: "200",
       },
     },
@@ -103,6 +112,11 @@ Deno.test("each pass of an actor is a span with its effects inside, and their ca
       passes().forEach((span) => traces.add(span.traceId));
       return traces.has(line.traceId);
     });
+    assertEquals([...heard.tenants], ["databases"]);
+    assertEquals(["service.name", "k8s.cluster.name"].map((key) => heard.resources.get(key)), [
+      "externaldatabase-operator",
+      "west",
+    ]);
     const ids = new Set(heard.spans.map((span) => span.spanId));
     assertEquals(ids.size, heard.spans.length, "no span is told twice");
     assert(
