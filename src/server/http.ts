@@ -2,7 +2,7 @@
  * The operator's own HTTP server: health, metrics, the page, and a read-only view of the fleet.
  *
  * Promises: it answers GET and HEAD alone, changes nothing, holds no secret, escapes all it shows, makes at most
- * {@linkcode MAX_ANSWERS} large answers at once, and ends within {@linkcode CLOSE_LIMIT_MS}. Without a gate whoever can reach the address may see the fleet; so on a loopback address
+ * {@linkcode MAX_ANSWERS} large answers at once, and ends within {@linkcode CLOSE_LIMIT_MS}. Without a gate whoever can reach the address may see the fleet; so over loopback
  * it answers only to loopback names (a web page that re-points its own name at 127.0.0.1 gets 421).
  *
  * @module
@@ -78,6 +78,7 @@ export interface OperatorServer {
 const SAFE_HEADERS = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
+  "cross-origin-resource-policy": "same-origin",
   "cache-control": "no-store",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 } as const;
@@ -94,10 +95,12 @@ export async function serveOperator(options: ServeOperatorOptions): Promise<Oper
   const guarded = gate === undefined ? open : gate.guard(open);
   const listener = await openListener({
     ...options,
-    handle: async (request) =>
+    handle: async (request, remote) =>
       safe(
         request === undefined
           ? answer(400, "text/plain; charset=utf-8", "Bad request\n", { connection: "close" })
+          : isMisdirected(request, remote, options)
+          ? answer(421, "text/plain; charset=utf-8", "This address answers to loopback names only\n")
           : await guarded(request),
       ),
     failed(error) {
@@ -129,14 +132,27 @@ interface Served extends ServeOperatorOptions {
   readonly shares: Readonly<Record<"views" | "metrics", Share>>;
 }
 
+/**
+ * Whether it may be a browser's, sent here by a page that points its own name at this machine. Such requests come to a
+ * loopback address; or, through `kubectl port-forward`, from one, and then nothing but the name tells them from others.
+ */
+function isMisdirected(
+  request: Request,
+  remote: string,
+  { listen, gate, pair }: ServeOperatorOptions,
+): boolean {
+  if (isLoopback(new URL(request.url).hostname)) return false;
+  return isLoopback(listen.hostname) || (gate === undefined && pair === undefined && THIS_END.has(remote));
+}
+
+/** Where a port-forward comes from, in the pod; the proxies of a service mesh come from other loopback addresses. */
+const THIS_END: ReadonlySet<string> = new Set(["127.0.0.1", "::1", "::ffff:127.0.0.1"]);
+
 /** Answers one request. */
 async function handle(request: Request, options: Served): Promise<Response> {
   const url = new URL(request.url);
   if (request.method !== "GET" && request.method !== "HEAD") {
     return answer(405, "text/plain; charset=utf-8", "Only GET and HEAD\n", { allow: "GET, HEAD" });
-  }
-  if (isLoopback(options.listen.hostname) && !isLoopback(url.hostname)) {
-    return answer(421, "text/plain; charset=utf-8", "This address answers to loopback names only\n");
   }
   switch (url.pathname) {
     case "/healthz": {

@@ -35,8 +35,11 @@ export interface ListenerOptions {
   readonly clock: Clock;
   /** Absent: plain HTTP. */
   readonly pair?: Pair | undefined;
-  /** The request's signal aborts once its answer was read, or never will be. `undefined`: what came is no request. */
-  readonly handle: (request: Request | undefined) => Promise<Response>;
+  /**
+   * The request's signal aborts once its answer was read, or never will be. `undefined`: what came is no request. `remote`:
+   * the address of the client's end of the connection.
+   */
+  readonly handle: (request: Request | undefined, remote: string) => Promise<Response>;
   /** Answers for what `handle` threw. */
   readonly failed: (error: unknown) => Response;
 }
@@ -66,13 +69,14 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
   server.on("request", async (message: IncomingMessage, response: ServerResponse) => {
     const exchange = connections.begin(message.socket, hasBody(message));
     if (exchange === undefined) return;
+    const remote = message.socket.remoteAddress ?? "";
     const over = new AbortController();
     response.once("close", () => {
       exchange.ended();
       over.abort();
     });
     response.on("error", () => {}); // the client went; it closes
-    const answer = await handle(requestOf(message, scheme, over.signal)).catch(failed);
+    const answer = await handle(requestOf(message, scheme, over.signal), remote).catch(failed);
     if (answer.headers.get("content-type")?.startsWith("text/event-stream")) exchange.streams();
     await send(answer, message, response);
   });

@@ -122,6 +122,24 @@ Deno.test("a loopback address answers to loopback names alone, IPv6 among them",
   });
 });
 
+Deno.test("so does one of all addresses, over loopback as a port-forward comes; by its other addresses it has any name", async () => {
+  const other = Deno.networkInterfaces().find(({ family, address }) =>
+    family === "IPv4" && !address.startsWith("127.")
+  );
+  const listen = { hostname: "0.0.0.0", port: 0 };
+  const asked = (url: string, at: string, host: string) =>
+    said(url.replace("127.0.0.1", at), `GET /healthz HTTP/1.1\r\nHost: ${host}\r\n\r\n`).then(statuses);
+  await whileServed({ listen, view: viewOf(() => []) }, async (url) => {
+    assertEquals(await asked(url, "127.0.0.1", "evil.example"), [421]);
+    assertEquals(await asked(url, "127.0.0.1", "localhost:8080"), [200]);
+    if (other !== undefined) assertEquals(await asked(url, other.address, "databases.example"), [200]);
+  });
+  // Who asks for a token gives none to another's page.
+  await whileServed({ listen, view: viewOf(() => []), gate: { guard: (handle) => handle } }, async (url) => {
+    assertEquals(await asked(url, "127.0.0.1", "databases.example"), [200]);
+  });
+});
+
 Deno.test("HEAD has the head of its GET and no body, and an answer is nobody else's to read", async () => {
   await served(async (url) => {
     for (const path of ["/healthz", "/api/fleet", "/", "/metrics", "/api/stream"]) {

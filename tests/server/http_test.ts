@@ -219,12 +219,18 @@ Deno.test("every answer says that it is no script, no frame and not to be kept, 
     ) {
       const answer = await fetch(url + path);
       await answer.text();
-      const said = ["x-content-type-options", "referrer-policy", "cache-control", "content-security-policy"]
-        .map((name) => answer.headers.get(name));
+      const said = [
+        "x-content-type-options",
+        "referrer-policy",
+        "cross-origin-resource-policy",
+        "cache-control",
+        "content-security-policy",
+      ].map((name) => answer.headers.get(name));
       assertEquals([answer.status, ...said], [
         status,
         "nosniff",
         "no-referrer",
+        "same-origin",
         "no-store",
         "default-src 'none'; frame-ancestors 'none'",
       ], path);
