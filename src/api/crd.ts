@@ -141,6 +141,9 @@ export function customResourceDefinition(): Json {
       column("Size", ".spec.sizeGb", "integer", { description: "Wanted size of the storage in GiB" }),
       column("State", ".status.state"),
       column("Ready", condition("Ready", "status")),
+      column("Synced", condition("Synced", "status"), "string", {
+        description: "Whether the database is as the spec asks",
+      }),
       column("Endpoint", ".status.endpoint"),
       column(
         "Class",
@@ -150,6 +153,12 @@ export function customResourceDefinition(): Json {
       ),
       column("ProviderId", ".status.providerId", "string", wide("Identifier at the provider")),
       column("Reason", condition("Ready", "reason"), "string", wide("Why it is ready or not")),
+      column(
+        "SyncReason",
+        condition("Synced", "reason"),
+        "string",
+        wide("Why it is as the spec asks or not"),
+      ),
       column("Age", ".metadata.creationTimestamp", "date"),
     ],
     description:

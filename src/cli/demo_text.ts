@@ -70,7 +70,7 @@ or without psql and kubectl:
 export function table(rows: readonly FleetRow[], heading: string): string {
   const sorted = [...rows].sort((a, b) => a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
   const cells = [
-    ["NAMESPACE", "NAME", "ENGINE", "VERSION", "SIZE", "STATE", "READY", "ENDPOINT"],
+    ["NAMESPACE", "NAME", "ENGINE", "VERSION", "SIZE", "STATE", "READY", "SYNCED", "ENDPOINT"],
     ...sorted.slice(0, MAX_ROWS).map((row) => [
       row.namespace,
       row.name,
@@ -79,6 +79,7 @@ export function table(rows: readonly FleetRow[], heading: string): string {
       `${row.sizeGb}Gi`,
       row.state,
       row.ready,
+      row.synced?.status ?? "",
       row.endpoint ?? row.reason,
     ]),
   ];

@@ -44,17 +44,20 @@ const cells = (table: string) =>
 
 Deno.test("kubectl get edb shows what it is, how it is and where it is", async () => {
   assertEquals(cells(await kubectl("get", "edb")), [
-    ["NAME", "ENGINE", "VERSION", "SIZE", "STATE", "READY", "ENDPOINT"],
-    ["orders", "postgres", "14.2", "20", "Available", "True", "orders.example:5432"],
+    ["NAME", "ENGINE", "VERSION", "SIZE", "STATE", "READY", "SYNCED", "ENDPOINT"],
+    ["orders", "postgres", "14.2", "20", "Available", "True", "True", "orders.example:5432"],
   ]);
 });
 
 Deno.test("kubectl get edb -o wide adds the provider's id and the reason", async () => {
   assertEquals(cells(await kubectl("get", "edb", "-o", "wide")), [
-    ["NAME", "ENGINE", "VERSION", "SIZE", "STATE", "READY", "ENDPOINT", "CLASS", "PROVIDERID", "REASON"],
     [
-      ...["orders", "postgres", "14.2", "20", "Available", "True", "orders.example:5432"],
-      ...["gold", "db-9f2c", "Available"],
+      ...["NAME", "ENGINE", "VERSION", "SIZE", "STATE", "READY", "SYNCED", "ENDPOINT"],
+      ...["CLASS", "PROVIDERID", "REASON", "SYNCREASON"],
+    ],
+    [
+      ...["orders", "postgres", "14.2", "20", "Available", "True", "True", "orders.example:5432"],
+      ...["gold", "db-9f2c", "Available", "Available"],
     ],
   ]);
 });

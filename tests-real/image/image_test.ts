@@ -8,6 +8,18 @@ Deno.test("The image builds, and answers as a non-root user with nothing writabl
     const config = await image.config();
     const entrypoint: string[] = config.Entrypoint;
 
+    await t.step(
+      "deno task release --image gave it the version and the commit that it is made from",
+      async () => {
+        const { version } = JSON.parse(await Deno.readTextFile(new URL("../../deno.json", import.meta.url)));
+        const { Labels } = config;
+        assertEquals(Labels["org.opencontainers.image.version"], version);
+        assert(
+          /^([0-9a-f]{40}|unknown)$/.test(Labels["org.opencontainers.image.revision"]),
+          JSON.stringify(Labels),
+        );
+      },
+    );
     await t.step("it runs as a non-root user, by number", () => {
       assertEquals(config.User, "65532:65532");
     });

@@ -56,12 +56,12 @@ Deno.test("kubectl alone tells what becomes of a resource: created, refused, men
       assertMatch(await ready("orders"), /orders condition met/);
       const id = (await read(kube, ns, "orders"))?.status?.providerId;
       const all = await kubectl("get", "edb", "-A");
-      assertMatch(all, /^NAMESPACE +NAME +ENGINE +VERSION +SIZE +STATE +READY +ENDPOINT +AGE\n/);
-      const row = `${ns} +orders +postgres +14\\.2 +20 +Available +True +${id}\\.db\\.example:5432 +`;
+      assertMatch(all, /^NAMESPACE +NAME +ENGINE +VERSION +SIZE +STATE +READY +SYNCED +ENDPOINT +AGE\n/);
+      const row = `${ns} +orders +postgres +14\\.2 +20 +Available +True +True +${id}\\.db\\.example:5432 +`;
       assertMatch(line(all, ns), new RegExp(`^${row}\\d+s$`));
       assertMatch(
         line(await kubectl("get", "edb", "-A", "-o", "wide"), ns),
-        new RegExp(`^${row}${id} +Available +\\d+s$`),
+        new RegExp(`^${row}${id} +Available +Available +\\d+s$`),
       );
       const text = await describe("orders");
       assertMatch(
@@ -83,7 +83,7 @@ Deno.test("kubectl alone tells what becomes of a resource: created, refused, men
       assertEquals(await events("wrong", 1), [`Warning CreateFailed ${refusal}`]);
       assertMatch(
         line(await kubectl("get", "edb", "-n", ns, "-o", "wide"), "wrong"),
-        / Creating +False +CreateFailed +/,
+        / Creating +False +False +CreateFailed +CreateFailed +/,
       );
       assert((await describe("wrong")).includes(refusal));
       await apply("wrong", { ...SEED_SPEC, version: "15" });

@@ -9,6 +9,7 @@
 import { endBackground, guard, must, type Output, run, startBackground } from "./process.ts";
 
 const BUILDAH = ["--storage-driver", "vfs"];
+const NAME = "localhost/externaldatabase-operator";
 const ROOT = new URL("../../", import.meta.url).pathname;
 /** Tools that the build stage's RUN lines use. */
 const APPLETS = ["sh", "cp", "chmod", "cat", "ls", "id", "touch", "env", "rm"];
@@ -29,19 +30,17 @@ export class Image {
     this.#name = name;
   }
 
-  /** Builds the Dockerfile on stand-ins for its base images. */
+  /** Builds the Dockerfile on stand-ins for its base images, by `deno task release --image`. */
   static async build(): Promise<Image> {
     const store = await Deno.makeTempDir({ prefix: "externaldatabase-image-" });
     await guard(store);
     // The image's user passes through it.
     await Deno.chmod(store, 0o755);
-    const image = new Image(store, "localhost/externaldatabase-operator:test");
+    const { version } = JSON.parse(await Deno.readTextFile(`${ROOT}deno.json`));
+    const image = new Image(store, `${NAME}:${version}`);
     try {
       for (const base of await baseImages()) await image.#commitStandIn(base);
-      await image.#buildah(
-        ...["bud", "--pull-never", "--isolation", "chroot", "--network", "host", "--layers=false"],
-        ...["-t", image.#name, "-f", `${ROOT}Dockerfile`, ROOT],
-      );
+      await image.#release();
     } catch (error) {
       await image.remove();
       throw error;
@@ -117,6 +116,22 @@ export class Image {
   async remove(): Promise<void> {
     await run("buildah", [...this.#flags(), "rm", "--all"]);
     await Deno.remove(this.#store, { recursive: true });
+  }
+
+  /** The release's own steps, with a buildah that keeps its images here and asks no registry. */
+  async #release(): Promise<void> {
+    const bin = `${this.#store}/bin`;
+    const here = ["--pull-never", "--isolation", "chroot", "--network", "host", "--layers=false"].join(" ");
+    const buildah = (await must("sh", ["-c", "command -v buildah"])).trim();
+    const script = `#!/bin/sh
+case "$1" in bud) shift; set -- bud ${here} "$@" ;; esac
+exec ${buildah} ${this.#flags().join(" ")} "$@"
+`;
+    await Deno.mkdir(bin);
+    await Deno.writeTextFile(`${bin}/buildah`, script, { mode: 0o755 });
+    const env = { ...Deno.env.toObject(), PATH: `${bin}:${Deno.env.get("PATH") ?? ""}` };
+    const args = ["task", "release", "--image", NAME];
+    await must(Deno.execPath(), args, { cwd: ROOT, env, timeoutMs: 10 * 60_000 });
   }
 
   /** Takes every write permission in the container away, for there is no read-only mount under chroot isolation. */

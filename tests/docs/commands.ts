@@ -3,8 +3,8 @@
  *
  * Each `sh` block is commands, and the `text` block after it their output. In that `…` stands for anything within a line,
  * and a line that is `…` alone for any lines; runs of blanks are one. A comment before a block says more:
- * `<!-- terminal 1 -->` leaves it running, `<!-- without kubectl -->` is for machines without, `<!-- not run: why -->` is
- * not run.
+ * `<!-- terminal 1 -->` leaves it running, `<!-- without kubectl -->` is for machines without, `<!-- in a cluster -->`
+ * needs the operator as it is installed in one, `<!-- not run: why -->` is not run.
  *
  * @module
  */

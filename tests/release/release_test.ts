@@ -94,3 +94,27 @@ Deno.test("the image's steps build from this folder with version and commit as l
   }
   assertEquals(imageSteps("buildah", plan).map(([command, verb]) => `${command} ${verb}`), ["buildah bud"]);
 });
+
+Deno.test("what the Dockerfile runs finds its modules among the files that .dockerignore lets in", async () => {
+  const allowed = (await read(".dockerignore")).split("\n").filter((line) => line.startsWith("!"))
+    .map((line) => line.slice(1));
+  const dockerfile = await read("Dockerfile");
+  const programs = [...new Set(dockerfile.match(/\b(?:tools\/)?[a-z]+\.ts\b/g))];
+  assertEquals(programs.toSorted(), ["main.ts", "tools/page.ts", "tools/std.ts"]);
+  for (const program of programs) {
+    const { success, stdout } = await new Deno.Command(Deno.execPath(), {
+      args: ["info", "--json", `--import-map=npm.import_map.json`, program],
+      cwd: ROOT,
+    }).output();
+    assert(success);
+    const { modules } = JSON.parse(new TextDecoder().decode(stdout)) as { modules: { specifier: string }[] };
+    const local = modules.map(({ specifier }) => specifier).filter((each) => each.startsWith(ROOT.href))
+      .map((each) => each.slice(ROOT.href.length));
+    assert(local.includes(program));
+    assertEquals(
+      local.filter((path) => !allowed.some((entry) => path === entry || path.startsWith(`${entry}/`))),
+      [],
+      `${program} needs files that the image's build does not have`,
+    );
+  }
+});

@@ -24,7 +24,7 @@ export function reasonsPage(): string {
       "operator, `kubectl describe` and the Events use the same words. [describe.md](describe.md) shows what they look like.",
     "All of this is in the cluster too: the page of the operator has it under `/reasons`, each reason at an address of its own " +
       "(`/reasons/Conflict`), and beside the conditions of a database with the commands for that database.",
-    "`kubectl get edb -o wide` shows the reason of `Ready`. This prints both conditions, message and all:",
+    "`kubectl get edb -o wide` shows the reasons of `Ready` and `Synced`. This prints both conditions, message and all:",
     "```sh\nkubectl get edb orders -o jsonpath='{range .status.conditions[*]}{.type}={.status} {.reason}: {.message}{\"\\n\"}{end}'\n```",
     "Whatever failed is tried again, with growing waits; an edit of the spec, or a new value of `db.my.domain/reconcile`, has it " +
       "tried at once.",
