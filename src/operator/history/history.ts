@@ -15,65 +15,23 @@ import type { ExternalDatabase } from "../../api/schema.ts";
 import type { Clock } from "../../core/clock.ts";
 import { messageOf } from "../../core/text.ts";
 import type { DatabaseContext } from "../../statechart/context.ts";
-import { type Call, CallBook, type CloudCall } from "./calls.ts";
-import { type Before, causeOf } from "./cause.ts";
+import { CallBook, type CloudCall } from "./calls.ts";
+import { causeOf } from "./cause.ts";
 import { CallTally } from "./call_tally.ts";
+import { type ActorLog, type Draft, INITIAL, NOTHING, type Open, type Seen } from "./draft.ts";
 import { type Failed, thrownOn } from "./failure.ts";
 import { messageKept } from "./intern.ts";
 import { slotOf } from "./minute.ts";
-import { type Edge, pathOf, type Route, Routes } from "./route.ts";
+import { type Edge, pathOf, Routes } from "./route.ts";
 import { eventKind, keepStep, letGo, MAX_STEPS, MAX_TOTAL, MIN_STEPS, type Step } from "./steps.ts";
 
 /** Resources that are kept after they went. */
 export const MAX_GONE = 100;
 
-/** What is kept of one resource. */
-export interface ActorLog {
-  readonly uid: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly steps: readonly Step[];
-  /** Steps that were let go. */
-  readonly dropped: number;
-  /** The configuration, as a dotted path. */
-  readonly at: string;
-  /** When the resource went, wall milliseconds. */
-  readonly goneAt?: number | undefined;
-}
-
 /** Told of every resource whose actor made a step, and of those that went. */
 export interface HistoryListener {
   changed(uid: string): void;
   gone(uid: string): void;
-}
-
-interface Open {
-  readonly event: { readonly type: string; readonly output?: unknown; readonly error?: unknown };
-  readonly calls: readonly Call[] | undefined;
-  readonly from: string;
-  route: Route;
-  /** The state was left, if only for itself. */
-  left: boolean;
-}
-
-interface Draft extends ActorLog {
-  steps: Step[];
-  dropped: number;
-  at: string;
-  goneAt: number | undefined;
-  count: number;
-  /** When `at` was entered, monotonic milliseconds. */
-  since: number;
-  before: Before;
-  /** Of the effect that runs. */
-  running: readonly Call[] | undefined;
-  open: Open | undefined;
-}
-
-interface Seen {
-  readonly status: string;
-  readonly value: unknown;
-  readonly context?: Partial<DatabaseContext>;
 }
 
 /** The recorder; one for an operator. */
@@ -371,8 +329,3 @@ export class History {
     log.dropped += keepStep(log.steps, step, this.#limit);
   }
 }
-
-const NOTHING: Before = { object: undefined, database: undefined };
-
-/** The statechart's first state, in which every actor makes its first decision. */
-const INITIAL = "Pending.deciding";

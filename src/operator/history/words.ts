@@ -9,7 +9,7 @@ import { quote } from "../../statechart/drift.ts";
 import { oneLine } from "../../statechart/verdicts.ts";
 import type { Call, CallFact } from "./calls.ts";
 import type { Cause, FieldChange } from "./cause.ts";
-import type { ActorLog } from "./history.ts";
+import type { ActorLog } from "./draft.ts";
 import type { Step } from "./steps.ts";
 
 /** What is kept of a resource, as the API says it. */
