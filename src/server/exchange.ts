@@ -5,6 +5,7 @@
  * @module
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { aborted } from "../core/wait.ts";
 
 /** `host`, `host:port`, `[address]:port`: nothing that a URL would take for a user, a path or a query. */
 const HOST = /^(?:\[[\da-f:.]{2,45}\]|[\w.-]{1,253})(?::\d{1,5})?$/i;
@@ -38,13 +39,18 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return (headers["content-length"] ?? "0") !== "0" || headers["transfer-encoding"] !== undefined;
 }
 
-/** Sends the answer to `message`; resolves when it was read, or never will be. It rejects for nothing. */
+/**
+ * Sends the answer to `message`; resolves when it was read, or never will be, which `over` tells and may have told already.
+ * Rejects where it has a head that cannot be sent.
+ */
 export async function send(
   answer: Response,
   message: IncomingMessage,
   response: ServerResponse,
+  over: AbortSignal,
 ): Promise<void> {
-  const gone = new Promise<void>((resolve) => response.once("close", resolve));
+  if (over.aborted) return await answer.body?.cancel().catch(() => {}); // it failed by itself
+  const gone = aborted(over);
   const headers: Record<string, string | string[]> = Object.fromEntries(answer.headers);
   // Browsers read one challenge a line, and `Headers` knows no lines.
   headers["www-authenticate"] &&= answer.headers.get("www-authenticate")!.split(/, (?=Basic )/);
@@ -52,24 +58,29 @@ export async function send(
   response.writeHead(answer.status, headers);
   const reader = answer.body?.getReader();
   if (reader === undefined || message.method === "HEAD") {
-    await reader?.cancel();
+    await reader?.cancel().catch(() => {});
     response.end();
     return await gone;
   }
-  void gone.then(() => reader.cancel()).catch(() => {}); // it failed, and said so to who reads it
+  // Who reads nothing is cut off by whoever makes the body, or by its connection's limit: both end the wait for him.
+  let ended = false;
+  let wake = () => {};
+  const end = () => {
+    ended = true;
+    wake();
+  };
+  reader.closed.then(end, end);
+  response.on("drain", () => wake());
+  void gone.then(end).then(() => reader.cancel()).catch(() => {}); // it failed, and said so to who reads it
   try {
     while (!response.destroyed) {
       const { done, value } = await reader.read();
       if (done) break;
-      if (!response.write(value)) await Promise.race([gone, drained(response)]);
+      if (!response.write(value) && !ended) await new Promise<void>((resolve) => wake = resolve);
     }
     response.end();
   } catch {
     response.destroy(); // not ended in order, so that it is not taken for the whole
   }
   await gone;
-}
-
-function drained(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => response.once("drain", resolve));
 }

@@ -18,6 +18,7 @@ import {
 } from "node:http";
 import { createServer as createTls, type Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
+import { hostOf } from "../cli/listening.ts";
 import type { ListenAddress } from "../cli/values.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Pair } from "./certificate.ts";
@@ -55,7 +56,7 @@ export interface Listener {
   close(limitMs: number): Promise<void>;
 }
 
-/** Listens. Rejects when the address cannot be had (`Deno.errors.AddrInUse`, where it is taken) or the pair is refused. */
+/** Listens. Rejects, as `Deno.listen` does, when the address cannot be had, and when the pair is refused. */
 export async function openListener(options: ListenerOptions): Promise<Listener> {
   const { listen, pair, clock, handle, failed } = options;
   const scheme = pair === undefined ? "http" : "https";
@@ -66,7 +67,7 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
     : createTls({ ...limits, ...contextOf(pair) });
   server.maxRequestsPerSocket = MAX_REQUESTS;
   server.on("connection", (socket: Socket) => connections.add(socket));
-  server.on("request", async (message: IncomingMessage, response: ServerResponse) => {
+  const answer = async (message: IncomingMessage, response: ServerResponse) => {
     const exchange = connections.begin(message.socket, hasBody(message));
     if (exchange === undefined) return;
     const remote = message.socket.remoteAddress ?? "";
@@ -76,9 +77,15 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
       over.abort();
     });
     response.on("error", () => {}); // the client went; it closes
-    const answer = await handle(requestOf(message, scheme, over.signal), remote).catch(failed);
-    if (answer.headers.get("content-type")?.startsWith("text/event-stream")) exchange.streams();
-    await send(answer, message, response);
+    const made = await handle(requestOf(message, scheme, over.signal), remote).catch(failed);
+    if (made.headers.get("content-type")?.startsWith("text/event-stream")) exchange.streams();
+    await send(made, message, response, over.signal);
+  };
+  server.on("request", (message: IncomingMessage, response: ServerResponse) => {
+    answer(message, response).catch((error: unknown) => {
+      failed(error);
+      response.destroy();
+    });
   });
   await bind(server, listen);
   server.on("error", (error) => void failed(error)); // of a connection that could not be taken
@@ -106,13 +113,18 @@ function contextOf({ cert, key }: Pair): { cert: string; key: string; minVersion
   return { cert, key, minVersion: "TLSv1.2" };
 }
 
-function bind(server: Server, { hostname, port }: ListenAddress): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (error: Error & { readonly code?: string }) => {
-      reject(error.code === "EADDRINUSE" ? new Deno.errors.AddrInUse(error.message) : error);
-    });
-    server.listen({ host: hostname, port }, () => {
-      server.removeAllListeners("error");
+async function bind(server: Server, { hostname, port }: ListenAddress): Promise<void> {
+  // Node's server throws where nobody can catch it what Deno says here: of a name, of an address, of a permission.
+  const tried = Deno.listen({ hostname, port });
+  const found = { hostname: tried.addr.hostname, port };
+  tried.close();
+  const host = hostOf(found);
+  const { state } = await Deno.permissions.query({ name: "net", host });
+  if (state !== "granted") throw new Deno.errors.NotCapable(`--allow-net=${host} is needed`);
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host: found.hostname, port }, () => {
+      server.off("error", reject);
       resolve();
     });
   });

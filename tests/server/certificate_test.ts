@@ -150,6 +150,27 @@ Deno.test({
   },
 });
 
+Deno.test({
+  name: "an address that the process may not listen on, or that is none, is an error that can be caught",
+  permissions: { net: [`localhost:${PORT}`, `127.0.0.2:${PORT}`, "192.0.2.1"] },
+  async fn() {
+    const listening = (hostname: string) =>
+      openListener({
+        listen: { hostname, port: PORT },
+        clock: systemClock,
+        handle: () => Promise.resolve(new Response("hello")),
+        failed: () => new Response("failed", { status: 500 }),
+      });
+    await assertRejects(() => listening("0.0.0.0"), Deno.errors.NotCapable);
+    // It is by its address that a name is allowed.
+    await assertRejects(() => listening("localhost"), Deno.errors.NotCapable, `--allow-net=`);
+    await assertRejects(() => listening("192.0.2.1"), Deno.errors.AddrNotAvailable);
+    const listener = await listening("127.0.0.2");
+    await assertRejects(() => listening("127.0.0.2"), Deno.errors.AddrInUse);
+    await listener.close(0);
+  },
+});
+
 Deno.test("a pair that the server refuses leaves the one before in use", async () => {
   const [one, two] = [await selfSigned("one", NOW), await selfSigned("two", NOW)];
   await withListener({ ...one, expiresAt: 0 }, async (listener, port) => {

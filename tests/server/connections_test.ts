@@ -57,18 +57,22 @@ function get(path: string): string {
   return `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`;
 }
 
-/** Lets all in, but holds who asks for `/held` until the end. */
+/** Lets all in, but holds who asks for one path until the end. */
 class HoldingGate {
   held = 0;
+  let = 0;
   readonly end = Promise.withResolvers<void>();
+
+  constructor(private readonly path = "/held") {}
 
   guard(handle: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
     return async (request) => {
-      if (request.url.endsWith("/held")) {
-        this.held++;
-        await this.end.promise;
-      }
-      return await handle(request);
+      if (!request.url.endsWith(this.path)) return await handle(request);
+      this.held++;
+      await this.end.promise;
+      const answer = await handle(request);
+      this.let++;
+      return answer;
     };
   }
 }
@@ -212,4 +216,47 @@ Deno.test("a flood of questions for the whole fleet leaves others half of the ev
       },
     },
   });
+});
+
+Deno.test("a stream that is cut off, as its client reads nothing, holds no connection", async () => {
+  let source: ReadableStreamDefaultController<Uint8Array> | undefined;
+  await world(async ({ server, open }) => {
+    const silent = await open(get("/api/stream"));
+    await silent.read(new Uint8Array(1));
+    await eventually("no more goes out", () => (source?.desiredSize ?? 0) < 0);
+    source?.error(new Error("The client does not read"));
+    await eventually("it is gone", () => server.connections === 0);
+    assert(!(await rest(silent)).endsWith("0\r\n\r\n"), "and it is seen to be cut off");
+  }, {
+    gate: {
+      guard: () => () =>
+        Promise.resolve(
+          new Response(
+            new ReadableStream<Uint8Array>({
+              start: (controller) => {
+                source = controller;
+                for (let i = 0; i < 16; i++) {
+                  controller.enqueue(new TextEncoder().encode(BIG.slice(0, 1_000_000)));
+                }
+              },
+            }),
+            { headers: { "content-type": "text/event-stream" } },
+          ),
+        ),
+    },
+  });
+});
+
+Deno.test("one that goes before its stream begins is no reader of it", async () => {
+  const gate = new HoldingGate("/api/stream");
+  await world(async ({ server }) => {
+    const connection = await Deno.connect({ hostname: "127.0.0.1", port: server.address.port });
+    await connection.write(new TextEncoder().encode(get("/api/stream")));
+    await eventually("it is held", () => gate.held === 1);
+    connection.close();
+    await eventually("it is gone", () => server.connections === 0);
+    gate.end.resolve();
+    await eventually("the stream was begun", () => gate.let === 1);
+    await eventually("and ended", () => server.streams === 0);
+  }, { gate });
 });

@@ -176,3 +176,22 @@ Deno.test("a browser finds the challenge that it can answer on a line of its own
     ]);
   });
 });
+
+Deno.test("an answer with a head that cannot be sent costs its connection alone, and is told", async () => {
+  const errors: unknown[] = [];
+  await whileServed({
+    view: viewOf(() => []),
+    onError: (error) => void errors.push(error),
+    gate: {
+      guard: (handle) => async (request) => {
+        const answer = await handle(request);
+        if (request.url.endsWith("/x")) answer.headers.set("x-odd", "\u0001");
+        return answer;
+      },
+    },
+  }, async (url) => {
+    assertEquals(await said(url, "GET /x HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"), "");
+    assertEquals(errors.length, 1);
+    assertEquals(statuses(await said(url, "GET /y HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")), [404]);
+  });
+});
