@@ -187,13 +187,14 @@ async function handle(request: Request, options: Served): Promise<Response> {
   return await found ?? answer(404, "text/plain; charset=utf-8", "Not found\n");
 }
 
-/** Answers what shows the fleet. */
+/** Answers what shows the fleet; what is made of all rows is made at once, in its turn. */
 async function view(request: Request, url: URL, options: Served): Promise<Response | undefined> {
+  if (url.pathname === "/plain") return plain(request, url, options);
   const found = url.pathname.startsWith("/api/")
     ? await options.api.answer(request, url)
     : await options.assets?.answer(request, url);
   if (found !== undefined) return found;
-  return url.pathname === "/" || url.pathname === "/plain" ? plain(request, url, options) : undefined;
+  return url.pathname === "/" ? plain(request, url, options) : undefined; // the page was not built
 }
 
 /** The table without script. */
