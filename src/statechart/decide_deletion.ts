@@ -13,6 +13,7 @@ import { every, removeOne, type Said } from "./decide_removal.ts";
 import { quote } from "./drift.ts";
 import {
   absenceConfirmed,
+  absenceSettledAt,
   accountDiffers,
   belongsToOther,
   hasAccountSpoken,
@@ -228,7 +229,7 @@ function remove(k: Knowledge, view: View, said: Said, release: Release): Decisio
   if (lookup.found.some((d) => isBeingRemoved(k, d.id, view))) {
     return every(lookup.sentAt, transitionalPollMs(k, view), undefined, view, said, again);
   }
-  const settled = settledAt(k, view);
+  const settled = absenceSettledAt(k, view, id);
   if (lookup.sentAt < settled) {
     const verdict = no(
       "Deleting",

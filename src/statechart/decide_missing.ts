@@ -8,6 +8,7 @@ import type { Decision } from "./decision.ts";
 import { quote } from "./drift.ts";
 import {
   absenceConfirmed,
+  absenceSettledAt,
   hasAccountSpoken,
   isAccountConfirmed,
   isOfAnotherAccount,
@@ -15,7 +16,6 @@ import {
   isRemovalAsked,
   ownFound,
   policiesOf,
-  settledAt,
   specOf,
   transitionalPollMs,
 } from "./facts.ts";
@@ -59,7 +59,7 @@ export function decideMissing(k: Knowledge, view: View): Decision {
     }
     return lookAgain(k, view, lookup.sentAt, said);
   }
-  const settled = settledAt(k, view);
+  const settled = absenceSettledAt(k, view, id);
   if (lookup.sentAt < settled) {
     const every = Math.min(Math.max(transitionalPollMs(k, view), 2_000), Math.max(settled - view.now, 0));
     return age >= every ? { ...said, step: "confirm" } : { ...said, step: "wait", waitMs: every - age };

@@ -216,6 +216,16 @@ export function settledAt(k: Knowledge, view: View): number {
   return since + settleMs(view);
 }
 
+/**
+ * The same for the absence of the database `id` (R7, S1, S2): what the cloud answered to a create or a change of ours is
+ * held against a read that knows nothing of it yet, through the settle window. One whose removal was asked for may go at once.
+ */
+export function absenceSettledAt(k: Knowledge, view: View, id: string | undefined): number {
+  const settled = settledAt(k, view);
+  if (id === undefined || isRemovalAsked(k, id)) return settled;
+  return Math.max(settled, k.mutatedAt + settleMs(view));
+}
+
 /** The CR's poll interval in milliseconds, 10 s to 24 h (rule 11, H2), or the operator's. */
 export function pollMs(k: Knowledge, view: View): number {
   const text: unknown = specOf(k.object).pollInterval;

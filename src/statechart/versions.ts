@@ -8,8 +8,9 @@ function normal(version: string): string {
   return version.trim().toLowerCase().replace(/^v(?=\d)/, "");
 }
 
-function numbers(version: string): readonly number[] | undefined {
-  return /^\d+(\.\d+)*$/.test(version) ? version.split(".").map(Number) : undefined;
+/** What a version is made of: numbers and words, in order. */
+function parts(version: string): readonly (number | string)[] {
+  return (version.match(/\d+|[^\d._+-]+/g) ?? []).map((part) => /^\d/.test(part) ? Number(part) : part);
 }
 
 /**
@@ -18,22 +19,24 @@ function numbers(version: string): readonly number[] | undefined {
  * - `satisfied`: equal, starts with the wanted one, or a newer minor of the same major
  * - `older`: an upgrade is due
  * - `newerMajor`: beyond the wanted major; versions are never lowered, so this can only be reported
- * - `different`: not comparable by number and not equal
+ * - `different`: other words, of which none is the newer
  */
 export type VersionMatch = "satisfied" | "older" | "newerMajor" | "different";
 
-/** Compares two versions by number where both are numeric, by text otherwise. */
+/** Compares two versions number by number and word by word: `14.2-R10` is newer than `14.2-R2`, and both than `14.2`. */
 export function matchVersion(wanted: string, observed: string): VersionMatch {
   const w = normal(wanted);
   const o = normal(observed);
-  if (o === w || o.startsWith(`${w}.`)) return "satisfied";
-  const wn = numbers(w);
-  const on = numbers(o);
-  if (wn === undefined || on === undefined) return "different";
-  for (let i = 0; i < Math.max(wn.length, on.length); i++) {
-    const a = wn[i] ?? 0;
-    const b = on[i] ?? 0;
+  if (o === w || o.startsWith(w) && /^[._+-]/.test(o.slice(w.length))) return "satisfied";
+  const wp = parts(w);
+  const op = parts(o);
+  for (let i = 0; i < Math.max(wp.length, op.length); i++) {
+    const a = wp[i] ?? 0;
+    const b = op[i] ?? 0;
     if (a === b) continue;
+    // The observed one ends where the wanted one goes on with a word: that is a build of it that came later.
+    if (op[i] === undefined && typeof a === "string") return "older";
+    if (typeof a === "string" || typeof b === "string") return "different";
     if (b < a) return "older";
     return i === 0 ? "newerMajor" : "satisfied";
   }

@@ -229,6 +229,22 @@ table("deletion", {
     is: "Deleting/release",
     cause: "deleted",
   },
+  "S2: but not within the settle window of a create that was answered: the read may not know of it yet": {
+    k: known(dead(), { ...gone, bornHere: true, mutatedAt: NOW - 1_000 }),
+    is: "Deleting/wait",
+    synced: "Deleting",
+  },
+  "S2: once that is over it is": {
+    k: known(dead(), { ...gone, bornHere: true, mutatedAt: NOW - SETTLE - 50 }),
+    is: "Deleting/release",
+  },
+  "L2: what was deleted by us is not waited for like that": {
+    k: known(dead(), {
+      ...gone,
+      ...{ bornHere: true, mutatedAt: NOW - 600, removals: { "db-1": NOW - 600 } },
+    }),
+    is: "Deleting/release",
+  },
   "rule 12: not in a mass absence": {
     k: known(dead(), gone),
     v: { massAbsence: true },

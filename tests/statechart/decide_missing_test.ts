@@ -5,7 +5,7 @@
  */
 import { ANNOTATION } from "../../src/api/constants.ts";
 import type { ExternalState } from "../../src/statechart/knowledge.ts";
-import { absent, cr, db, inStep, known, NOW } from "./support.ts";
+import { absent, cr, db, inStep, known, NOW, SETTLE } from "./support.ts";
 
 import { table } from "./decide_table.ts";
 
@@ -72,6 +72,17 @@ table("missing", {
     synced: "ExternalMissing",
     ready: "False/ExternalMissing",
     waitMs: 1_900, // two seconds after the last look, which was made 100 ms ago
+  },
+  "R7: not within the settle window of a create or change that was answered: the read may not know of it yet":
+    {
+      k: known(withId(), { ...gone, bornHere: true, mutatedAt: NOW - 1_000 }),
+      is: "Drifted/wait",
+      synced: "ExternalMissing",
+      waitMs: 1_900,
+    },
+  "R7: once that is over a new incarnation begins": {
+    k: known(withId(), { ...gone, bornHere: true, mutatedAt: NOW - SETTLE - 50 }),
+    is: "Drifted/reincarnate",
   },
   "R7: not before a whole list was counted": {
     k: known(withId(), gone),

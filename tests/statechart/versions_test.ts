@@ -20,10 +20,19 @@ const TABLE: readonly (readonly [wanted: string, observed: string, VersionMatch]
   ["V14.2", "v14.2", "satisfied"],
   [" 14.2 ", "14.2\n", "satisfied"],
   ["14.2-R1", "14.2-r1", "satisfied"],
-  ["14.2-R1", "14.2-r2", "different"],
-  ["14.2", "14.2-r2", "different"],
+  ["14.2-R1", "14.2-r2", "satisfied"],
+  ["14.2-R9", "14.2-R10", "satisfied"],
+  ["14.2-R2", "14.2-R1", "older"],
+  ["14.2-R2", "14.2", "older"],
+  ["14.2-R2", "14.3-R1", "satisfied"],
+  ["14.2-R2", "15.1-R1", "newerMajor"],
+  ["14.2", "14.2-r2", "satisfied"],
+  ["14.2", "14.2+build.7", "satisfied"],
+  ["14", "14beta1", "different"],
+  ["14.2-alpine", "14.2-debian", "different"],
   ["8.0.mysql_aurora.3.05", "8.0.mysql_aurora.3.05.2", "satisfied"],
-  ["8.0.mysql_aurora.3.05", "8.0.mysql_aurora.3.051", "different"],
+  ["8.0.mysql_aurora.3.05", "8.0.mysql_aurora.3.051", "satisfied"],
+  ["8.0.mysql_aurora.3.05", "8.0.mysql_aurora.3.04.9", "older"],
   ["", "", "satisfied"],
 ];
 
@@ -43,6 +52,15 @@ Deno.test("R3: of two different numeric versions the lower is never taken for th
     if (there === "newerMajor") assertEquals(back, "older");
     assert(!(there === "older" && back === "older"));
     assertEquals(matchVersion(a, a), "satisfied");
+  }));
+});
+
+Deno.test("R3: of two builds the one with the lower number is never taken for the newer, so none is lowered", () => {
+  const build = fc.tuple(version, fc.nat({ max: 30 }));
+  fc.assert(fc.property(build, build, ([v, n], [w, m]) => {
+    const there = matchVersion(`${v}-R${n}`, `${w}-R${m}`), back = matchVersion(`${w}-R${m}`, `${v}-R${n}`);
+    assert(!(there === "older" && back === "older"), `${v}-R${n} ${w}-R${m}`);
+    if (v === w) assertEquals(there, m < n ? "older" : "satisfied");
   }));
 });
 
