@@ -48,7 +48,7 @@ export const REASON_MEANINGS: Readonly<Record<Reason, ReasonMeaning>> = {
     turn: "operator",
     means:
       "Accepted and not begun yet: the database is looked for, or an earlier create, a dying database or a first read " +
-      "is waited for. Also: a write to Kubernetes failed.",
+      "is waited for. Also: the provider does something else first, or a write to Kubernetes failed.",
     operator: "Goes on as soon as what the message names is over.",
     person: "Wait. Where it lasts, the message says for what.",
   },

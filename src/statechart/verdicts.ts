@@ -151,7 +151,7 @@ export function failureReason(failure: Failure): Reason {
   switch (failure.effect) {
     case "create":
     case "adopt":
-      return cluster ? "Pending" : "CreateFailed";
+      return busy || cluster ? "Pending" : "CreateFailed";
     case "record":
       return "Creating";
     case "bind":

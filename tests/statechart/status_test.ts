@@ -231,6 +231,8 @@ Deno.test("L4: a failure says what was done, what came of it, and which step of 
   assertEquals(reason("remove", "rejected", "SnapshotExists"), "Conflict");
   assertEquals(reason("adopt", "taken"), "Conflict");
   assertEquals(reason("adopt", "rejected"), "CreateFailed");
+  assertEquals(reason("create", "busy"), "Pending", "Q4: another operation goes first");
+  assertEquals(reason("adopt", "busy"), "Pending", "Q4: a database that is changing takes no tags");
   assertEquals(reason("modify", "busy"), "Updating");
   assertEquals(reason("remove", "busy"), "Deleting");
   assertEquals(reason("remove", "unknown"), "DeleteFailed");
