@@ -8,7 +8,7 @@ import { removeLocalFolder } from "../../src/providers/local/provider.ts";
 import { Child } from "../../tests/cli/support.ts";
 // @ts-types="@types/pg"
 import pg from "pg";
-import { eventually, newFolder } from "./support.ts";
+import { eventually, newFolder, serversUnder } from "./support.ts";
 
 const DATABASES = "/apis/crd.my.domain/v1/namespaces/default/externaldatabases";
 
@@ -22,7 +22,7 @@ async function query(uri: string, text: string): Promise<Record<string, unknown>
   }
 }
 
-Deno.test("a resource becomes a database that its Secret logs in to; data survive a kill -9 of the operator; its delete removes all", async () => {
+Deno.test("a resource becomes a database that its Secret logs in to; data survive a kill -9 of the operator and its orderly end; its delete removes all", async () => {
   const folder = await newFolder();
   const directory = await Deno.makeTempDir();
   const served = await serveEmbeddedApi({
@@ -88,6 +88,12 @@ Deno.test("a resource becomes a database that its Secret logs in to; data surviv
     await operator.line((line) => line.includes("A local database's server was found"));
     const second = await ready();
     assertEquals([second.providerId, second.endpoint], [first.providerId, first.endpoint]);
+    assertEquals(await query(await uri(), "SELECT answer FROM t"), [{ answer: 42 }]);
+    // An orderly end takes the servers with it, and leaves their data to the next one.
+    operator.kill("SIGTERM");
+    assertEquals([await operator.code(), operator.err, await serversUnder(folder)], [0, "", 0]);
+    operator = start();
+    await operator.line((line) => line.includes("A local database's server runs"));
     assertEquals(await query(await uri(), "SELECT answer FROM t"), [{ answer: 42 }]);
     const password = new URL(await uri()).password;
     await request(`${DATABASES}/orders`, "DELETE");
