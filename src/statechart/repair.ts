@@ -46,6 +46,11 @@ function wishes(change: Change): (readonly [Repair["field"], NonNullable<Change[
   });
 }
 
+/** A change as one for each of its fields, those first that a provider is most likely to take. */
+export function partsOf(change: Change): readonly Change[] {
+  return wishes(change).map(([field, value]) => ({ [field]: value })).reverse();
+}
+
 /** The counts after a change was accepted; `time` is RFC 3339. */
 export function countRepairs(repair: readonly Repair[], change: Change, time: string): readonly Repair[] {
   const wanted = new Map(wishes(change).map(([field, value]) => [field, String(value)]));

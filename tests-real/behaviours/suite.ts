@@ -167,7 +167,7 @@ export function behaviours(
     assertEquals(await stage.databases(), []);
   });
 
-  test("R4, R5, R6: a change is sent once, what the provider spells otherwise is no difference, another engine is refused", async (stage) => {
+  test("R4, R5, R6: a change is sent once, what the provider spells otherwise is no difference, another engine is refused, and a version that cannot be had holds up nothing else", async (stage) => {
     await stage.create("orders", { engine: "Postgres", version: stage.ground.version.split(".")[0]! });
     await stage.ready("orders");
     stage.changes = [];
@@ -189,6 +189,14 @@ export function behaviours(
       (error: Error) => error.message,
     );
     assertStringIncludes(refused, "engine");
+    // A version that cannot be had is told, and holds up no other field.
+    const { version } = (await stage.get("orders"))!.spec;
+    await stage.edit("orders", { version: "99", sizeGb: 60 });
+    await stage.until("60 GiB", async () => (await stage.database("orders")).sizeGb === 60);
+    await stage.says("orders", "UpdateFailed");
+    assertEquals(await stage.condition("orders", "Ready"), "True/Available");
+    await stage.edit("orders", { version });
+    await stage.ready("orders");
     // A rotation in which the resource is deleted.
     await stage.ask("PATCH", `${AT}/orders`, {
       metadata: { annotations: { [ANNOTATION.rotatePassword]: "1" } },

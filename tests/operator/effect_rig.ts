@@ -34,8 +34,8 @@ export interface Answers {
   /** What the second read by id shows, where it differs from the first. */
   readonly then?: ExternalState | "absent" | Error;
   readonly found?: readonly ExternalState[];
-  /** What a mutation is refused with. */
-  readonly refusal?: Error;
+  /** What a mutation is refused with, or whether, by what it asks for. */
+  readonly refusal?: Error | ((request: readonly unknown[]) => Error | undefined);
   /** What a lookup fails with. */
   readonly unlooked?: Error;
   /** What a mutation is answered with, where it is not refused. */
@@ -99,9 +99,11 @@ export class EffectRig {
         await prepare();
         (args.at(-1) as () => void)();
         this.#sent.push(verb);
-        this.#requests.push(args.slice(0, -3));
+        const request = args.slice(0, -3);
+        this.#requests.push(request);
         await clock.advance(this.#answers.slowMs ?? 0);
-        const { refusal } = this.#answers;
+        const { refusal: refused } = this.#answers;
+        const refusal = typeof refused === "function" ? refused(request) : refused;
         return await (refusal === undefined ? answer(this.#answers.answer ?? db()) : Promise.reject(refusal));
       };
     const crdState = () => {

@@ -4,6 +4,7 @@ import { TAG } from "../../src/api/constants.ts";
 import type { ExternalDatabase } from "../../src/api/schema.ts";
 import { modify } from "../../src/operator/effects/modify.ts";
 import { ProviderError } from "../../src/providers/port.ts";
+import type { StepError } from "../../src/statechart/step_error.ts";
 import { ManualClock } from "../support/manual_clock.ts";
 import { cr, db, deleting, inStep, known, NOW, seen, tags } from "../statechart/support.ts";
 import { type Answers, EffectRig, failing, run } from "./effect_rig.ts";
@@ -67,6 +68,63 @@ Deno.test("design 6: a change that failed is learned with what was read: an abse
   assertEquals((await run(modify, grown, { refusal, slowMs: 20 })).learned, {
     observation: { kind: "absent", id: "db-1", sentAt: at - 20 }, // when it was sent, whatever the answer took
   });
+});
+
+Deno.test("R5: of several fields each is sent alone once all together were refused, until one is taken; any other failure ends it", async () => {
+  const wanted = { sizeGb: 50, version: "17", deletionProtection: true };
+  const all = known(cr({ spec: wanted, status: inStep() }), { observation: seen() });
+  const database = db({ deletionProtection: false });
+  const asks = async (
+    answer: (change: Record<string, unknown>) => ProviderError["errorClass"] | undefined,
+  ) => {
+    const rig = new EffectRig();
+    const asked: string[] = [];
+    const refusal = ([, change]: readonly unknown[]) => {
+      const fields = Object.keys(change as Record<string, unknown>).sort();
+      asked.push(fields.join());
+      const errorClass = answer(change as Record<string, unknown>);
+      return errorClass === undefined ? undefined : new ProviderError(errorClass, `no ${fields}`);
+    };
+    const end = await rig.run(modify, all, { refusal, database }).then(
+      ({ learned }) => learned.repair?.map(({ field }) => field).join(),
+      (error: StepError) => error.message,
+    );
+    return [asked, end, rig.events.map(({ note }) => note.split(":")[0])];
+  };
+  const together = "deletionProtection,sizeGb,version";
+  assertEquals(await asks(() => undefined), [
+    [together],
+    "version,sizeGb,deletionProtection",
+    ["Changing sizeGb 20 → 50, version 14.2 → 17, deletionProtection false → true"],
+  ]);
+  assertEquals(await asks(({ version }) => version === undefined ? undefined : "rejected"), [
+    [together, "deletionProtection"],
+    "deletionProtection",
+    ["Changing deletionProtection false → true"],
+  ]);
+  assertEquals(
+    await asks((change) => "version" in change || "deletionProtection" in change ? "rejected" : undefined),
+    [
+      [together, "deletionProtection", "sizeGb"],
+      "sizeGb",
+      ["Changing sizeGb 20 → 50"],
+    ],
+  );
+  // All of it refused: what was said of all together is told.
+  assertEquals(await asks(() => "rejected"), [
+    [together, "deletionProtection", "sizeGb", "version"],
+    `no ${together}`,
+    [],
+  ]);
+  // Whether it took effect nobody knows, or it is busy: nothing more is sent (rule 8).
+  for (const errorClass of ["unknown", "busy", "retryable"] as const) {
+    assertEquals(await asks(() => errorClass), [[together], `no ${together}`, []]);
+    assertEquals(await asks((change) => "version" in change ? "rejected" : errorClass), [
+      [together, "deletionProtection"],
+      "no deletionProtection",
+      [],
+    ]);
+  }
 });
 
 Deno.test("S3: without a recorded database there is none to change, and none is asked for", async () => {

@@ -3,10 +3,12 @@
  *
  * @module
  */
+import { ProviderError } from "../../providers/port.ts";
 import { notAllowed } from "../../statechart/class_view.ts";
-import { describeChange, driftOf, isEmpty } from "../../statechart/drift.ts";
+import { type Change, describeChange, driftOf, isEmpty } from "../../statechart/drift.ts";
 import { ownership, policiesOf } from "../../statechart/facts.ts";
-import { countRepairs, permitted } from "../../statechart/repair.ts";
+import { countRepairs, partsOf, permitted } from "../../statechart/repair.ts";
+import type { Learned } from "../../statechart/knowledge.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import {
   changeFailed,
@@ -19,7 +21,7 @@ import {
 } from "./env.ts";
 import { emit } from "./announce.ts";
 
-/** Sends the one change that the newest CR and a fresh read ask for; nothing when they ask for none. */
+/** Sends the one change that the newest CR and a fresh read ask for, or the part that is taken; nothing when they ask for none. */
 export const modify: EffectFunction = async (env, { knowledge, latest }, signal) => {
   const id = knowledge.object.status?.providerId;
   if (id === undefined) throw new StepError("bug", "There is no providerId to modify");
@@ -36,27 +38,41 @@ export const modify: EffectFunction = async (env, { knowledge, latest }, signal)
   if (drift.pending || isEmpty(change) || policiesOf(object).drift === "Report") return { observation };
   const generation = object.metadata.generation;
   let sentAt = env.clock.monotonic();
-  try {
-    const answer = await env.gateway.modify(id, change, "urgent", signal, () => {
+  const send = async (part: Change): Promise<Learned> => {
+    const answer = await env.gateway.modify(id, part, "urgent", signal, () => {
       stillWanted(latest, "change")();
       sentAt = env.clock.monotonic();
       if (latest().object.metadata.generation !== generation) {
         throw new SupersededError("The spec changed meanwhile");
       }
     });
-    const repair = countRepairs(latest().repair, change, timestamp(env.clock));
+    const repair = countRepairs(latest().repair, part, timestamp(env.clock));
     emit(env, object, {
       type: "Normal",
       reason: "Updating",
       action: "Update",
-      note: `Changing ${describeChange(change, database)}: ${
+      note: `Changing ${describeChange(part, database)}: ${
         object.status?.observedGeneration === generation
           ? "at the provider it is not as the spec asks"
           : "the spec was edited"
       }`,
     });
     return { observation: present(answer), modify: { outcome: "answered", at: answer.answeredAt }, repair };
-  } catch (error) {
-    return changeFailed(env, error, { id, sentAt, seen: { observation } });
+  };
+  // What is refused is refused as a whole: of several fields each is then sent alone, until one is taken (R5).
+  const parts = partsOf(change);
+  let refusal: unknown;
+  for (const part of parts.length > 1 ? [change, ...parts] : parts) {
+    try {
+      return await send(part);
+    } catch (error) {
+      if (!isRejected(error)) return changeFailed(env, error, { id, sentAt, seen: { observation } });
+      refusal ??= error;
+    }
   }
+  return changeFailed(env, refusal, { id, sentAt, seen: { observation } });
 };
+
+function isRejected(error: unknown): boolean {
+  return error instanceof ProviderError && error.errorClass === "rejected";
+}

@@ -187,7 +187,7 @@ export const PROCESSES: readonly RuleMutant[] = [
     "repairs that do not help are sent without end",
     "operator/effects/modify.ts",
     "modify",
-    "countRepairs(latest().repair, change, timestamp(env.clock))",
+    "countRepairs(latest().repair, part, timestamp(env.clock))",
     "[]",
   ),
   mutant(
