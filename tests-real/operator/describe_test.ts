@@ -124,7 +124,7 @@ Deno.test("kubectl alone tells what becomes of a resource: created, refused, men
         );
         assertMatch(
           line(await kubectl("get", "edb", "-n", ns, "-o", "wide"), "orders"),
-          / Deleting +False +\S+ +\S+ +DeletionProtected +/,
+          / Deleting +False +False +\S+ +\S+ +DeletionProtected +DeletionProtected +/,
         );
         await kubectl(
           "patch",

@@ -155,7 +155,7 @@ export function Zoom({ width, height, label, wide = false, svg, under, children 
             −
           </Button>
           <Button
-            label={`${percent(scale)}, back to 100 %`}
+            label={scale === 1 ? percent(1) : `${percent(scale)}, back to 100 %`}
             title="Back to 100 % (0)"
             at={scale === 1}
             go={() => zoom(1)}

@@ -62,13 +62,22 @@ function Band({ names, counts, total }: {
   const present = names.filter((name) => (counts.get(name) ?? 0) > 0);
   const sized = present.map((name) => Math.max(LEAST, (counts.get(name) ?? 0) / Math.max(1, total) * BAND));
   const sum = sized.reduce((a, b) => a + b, 0);
+  /** Between two, and not after the last. */
+  const gap = 3;
   let x = 0;
   return (
     <svg class="band" viewBox={`0 0 ${BAND} 10`} preserveAspectRatio="none" aria-hidden="true">
       {present.map((name, index) => {
-        const width = (sized[index] ?? 0) / sum * BAND;
+        const width = (sized[index] ?? 0) / sum * (BAND + gap);
         const rect = (
-          <rect key={name} class={familyClass(name)} x={x} y="0" width={Math.max(1, width - 3)} height="10" />
+          <rect
+            key={name}
+            class={familyClass(name)}
+            x={x}
+            y="0"
+            width={Math.max(1, width - gap)}
+            height="10"
+          />
         );
         x += width;
         return rect;
