@@ -50,7 +50,7 @@ Deno.test("a sample that asks for PostgreSQL 16 becomes Ready, its Secret logs i
   try {
     await demo.line((line) => line.startsWith("All 3 are Ready"));
     await demo.line((line) => line.includes("task psql orders"));
-    assertMatch(demo.out, /default +orders +postgres +16 +20Gi +Available +True +127\.0\.0\.1:\d+/);
+    assertMatch(demo.out, /default +orders +postgres +16 +20Gi +Available +True +True +127\.0\.0\.1:\d+/);
     assertMatch(await psql(directory, "orders"), /PostgreSQL 16\./);
     await psql(directory, "orders", "CREATE TABLE t AS SELECT 42 AS answer");
     assertStringIncludes(await psql(directory, "orders", "SELECT answer FROM t"), "42");

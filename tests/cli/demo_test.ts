@@ -28,7 +28,7 @@ Deno.test("demo brings its samples to Ready, tells what to type, serves its page
   await withDemo([], async (demo, directory) => {
     await demo.line((line) => line.startsWith("All 3 are Ready"));
     await demo.line((line) =>
-      /^ {2}default +orders +postgres +14\.2 +20Gi +Available +True +\S+:5432$/.test(line)
+      /^ {2}default +orders +postgres +14\.2 +20Gi +Available +True +True +\S+:5432$/.test(line)
     );
     assertStringIncludes(demo.out, "export KUBECONFIG=$PWD/.demo/kubeconfig");
     assertStringIncludes(demo.out, "The cloud is simulated: this process runs without --allow-run");
