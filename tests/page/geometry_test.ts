@@ -81,3 +81,16 @@ Deno.test("flow is summed up between top-level states; what stays inside one is 
   assertEquals(flows.get("Available Drifted"), { total: 128, lastMinute: 23 });
   assertEquals(flows.has("Available Available"), false);
 });
+
+Deno.test("numbers of ways there and back stand apart, at every width", () => {
+  for (const width of [390, 820, 1_080, 1_400]) {
+    const { ways } = overview(chart, width);
+    for (const way of ways) {
+      const back = ways.find(({ move }) => move.from === way.move.to && move.to === way.move.from);
+      if (!back) continue;
+      const [x, y] = [0, 1].map((axis) => Math.abs((way.at[axis] ?? 0) - (back.at[axis] ?? 0)));
+      // A number of three digits is 33 wide and 18 high.
+      assert((x ?? 0) >= 33 || (y ?? 0) >= 18, `${way.move.from} and ${way.move.to} at ${width}: ${x}, ${y}`);
+    }
+  }
+});

@@ -241,11 +241,20 @@ function curve([x1, y1]: Point, [x2, y2]: Point, out: Side, bow: number): Pick<W
   return {
     d: `M${px(x1)} ${px(y1)}C${px(x1)} ${px(c1)} ${px(x2)} ${px(c2)} ${px(x2)} ${px(y2 - down * 6)}`,
     head: arrowHead(x2, y2, 0, down),
-    // Of two straight ways side by side each has its number nearer to where it begins.
-    at: x1 === x2
-      ? [px(x1), px(y1 + (y2 - y1) * 0.35)]
-      : [px((x1 + x2) / 2), px(bowed ? (y1 + y2) / 8 + far * 0.75 : (y1 + y2) / 2)],
+    // Nearer to where it begins, so that those of two ways side by side stand apart.
+    at: bowed
+      ? [px((x1 + x2) / 2), px((y1 + y2) / 8 + far * 0.75)]
+      : [px(between(x1, x1, x2, x2)), px(between(y1, c1, c2, y2))],
   };
+}
+
+/** How far along a way its number stands. */
+const ALONG = 0.28;
+
+/** One coordinate of a curve of Bézier there. */
+function between(a: number, b: number, c: number, d: number): number {
+  const [t, u] = [ALONG, 1 - ALONG];
+  return a * u ** 3 + 3 * b * u ** 2 * t + 3 * c * u * t ** 2 + d * t ** 3;
 }
 
 /** The path of a triangle with its tip at a point, that looks right (1, 0), down (0, 1) or anywhere between. */
