@@ -165,7 +165,7 @@ export const statusSchema = z.object({
     "x-kubernetes-list-type": "map",
     "x-kubernetes-list-map-keys": ["type"],
   }).optional().describe(
-    "What holds of the database now, and why. Wait with: kubectl wait --for=condition=Ready.",
+    "What holds of the database now, and why. What each reason means, and what to do: on the operator's page, under /reasons. Wait with: kubectl wait --for=condition=Ready.",
   ),
 });
 
