@@ -47,6 +47,10 @@ Deno.test("statechart --of tells what is wrong: nobody there, somebody else ther
     "cannot be reached",
   );
   await assertRejects(() => asked(() => Promise.resolve(new Response("hello"))), Error, "no operator");
+  for (const status of [429, 503]) {
+    const answer = () => Promise.resolve(new Response("later", { status }));
+    await assertRejects(() => asked(answer), Error, `cannot say now (HTTP status ${status}); try again`);
+  }
   const history = {
     dropped: 0,
     entries: [{ n: 1, event: "x\u001b[2J", cause: "a\nb\u202e", from: "", to: "A", via: [], calls: [] }],
