@@ -81,8 +81,8 @@ export type StatusChange = {
 /** What a status patch is guarded by, beside the UID. */
 export interface StatusGuard {
   /**
-   * Test the `providerId` that was last seen (rule 6). The `resourceVersion` is tested instead where an API server
-   * cannot compare it, and where a first one is recorded: there is nothing yet to test. @default true
+   * Test the `providerId` that was last seen (rule 6). The `resourceVersion` is tested too where an API server cannot
+   * compare it, and where another one is recorded than was seen, or a first one. @default true
    */
   readonly providerId?: boolean;
   /** Test the `incarnation` that was last seen, where there was one (rule 6). @default true */
@@ -113,9 +113,10 @@ export function patchStatus(
   }
   if (writes.length === 0) return undefined;
   const tests: JsonPatchOperation[] = [];
-  // Rule 6: where no id was seen there is none to test, and one recorded since must not be written over.
+  // Rule 6: where no id was seen there is none to test, and one recorded since must not be written over. One in place of
+  // another may land late, when what it names is being deleted already (rule 7).
   const named = change.providerId !== undefined && guard.providerId !== false &&
-    status.providerId === undefined;
+    status.providerId !== change.providerId;
   let version = guard.resourceVersion === true || named;
   for (const field of ["providerId", "incarnation"] as const) {
     const value = status[field];

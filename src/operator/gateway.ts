@@ -22,6 +22,7 @@ import {
 } from "../providers/port.ts";
 import { eachPage, refuseUnreadable } from "../providers/paging.ts";
 import { RETRY_AFTER_CAP_MS } from "../statechart/step_error.ts";
+import { type ChangeKind, Changes, type Turn } from "./changes.ts";
 import type { CloudCall } from "./history/calls.ts";
 import { type Lane, QueueFullError, type Scheduler } from "./scheduler.ts";
 
@@ -48,6 +49,8 @@ export interface GatewayOptions {
   readonly tracing?: Tracing | undefined;
   /** How long one call may take once it was started, in milliseconds. */
   readonly callTimeoutMs: number;
+  /** How long after its time-out a call may take effect, in milliseconds, as the provider says. @default 0 */
+  readonly effectBoundMs?: (() => number) | undefined;
   /** Throws when this process may not change anything now (rule 21). */
   readonly fence: () => void;
   /** Throws while nothing may be changed at this provider, though it may be read. */
@@ -84,14 +87,14 @@ interface Sending<T> {
 export class ProviderGateway {
   readonly #o: GatewayOptions;
   #provider: DatabaseProvider;
-  /** Ids of databases that a change or a delete was sent for and not answered. */
-  readonly #changing = new Set<string>();
+  readonly #changes: Changes;
   /** Mutating calls that were sent and not answered. */
   #mutations = 0;
 
   constructor(options: GatewayOptions) {
     this.#o = options;
     this.#provider = options.provider;
+    this.#changes = new Changes(options.clock, options.effectBoundMs ?? (() => 0));
   }
 
   /** Sends what is sent from now on to another provider; returns the one before, which still answers what it was sent. */
@@ -199,9 +202,9 @@ export class ProviderGateway {
     signal: AbortSignal,
     wanted: () => void,
   ): Promise<Answer<Database>> {
-    const turn = this.#turn(id, wanted);
+    const turn = this.#changes.turn(id, kindOf(request));
     const call = (o: CallOptions) => this.#provider.modify(id, request, o);
-    return this.#traced({ verb: "modify", lane, signal, wanted: turn.take, call, request }).finally(turn.end);
+    return this.#change({ verb: "modify", lane, signal, wanted, call, request }, turn);
   }
 
   /** Sends a delete, which takes a snapshot of that name first where one is given (rule 17). */
@@ -213,30 +216,24 @@ export class ProviderGateway {
     finalSnapshot?: string,
   ): Promise<Answer<void>> {
     const more = finalSnapshot === undefined ? {} : { finalSnapshot };
-    const turn = this.#turn(id, wanted);
+    const turn = this.#changes.turn(id, "delete");
     const call = (o: CallOptions) => this.#provider.delete(id, { ...o, ...more });
-    return this.#traced({ verb: "delete", lane, signal, wanted: turn.take, call }).finally(turn.end);
+    return this.#change({ verb: "delete", lane, signal, wanted, call }, turn);
   }
 
-  /**
-   * One change of a database at a time, whoever asks for it: one that a resource adopts may be being deleted for another
-   * that vanished (rule 14).
-   */
-  #turn(id: string, wanted: () => void): { readonly take: () => void; readonly end: () => void } {
-    let mine = false;
-    return {
-      take: () => {
-        wanted();
-        if (!mine && this.#changing.has(id)) {
-          throw new ProviderError("retryable", "Another change of this database is under way");
-        }
-        mine = true;
-        this.#changing.add(id);
-      },
-      end: () => {
-        if (mine) this.#changing.delete(id);
-      },
+  async #change<T>(sending: Sending<T>, turn: Turn): Promise<Answer<T>> {
+    const wanted = () => {
+      sending.wanted?.();
+      turn.take();
     };
+    try {
+      const answer = await this.#traced({ ...sending, wanted });
+      turn.end();
+      return answer;
+    } catch (error) {
+      turn.end(error instanceof NotSentError ? undefined : error);
+      throw error;
+    }
   }
 
   #fence(): void {
@@ -331,6 +328,11 @@ export class ProviderGateway {
       throw error;
     });
   }
+}
+
+/** What of a change a later one would undo, or be undone by. */
+function kindOf({ version, sizeGb, password }: ModifyRequest): ChangeKind {
+  return version === undefined && sizeGb === undefined && password === undefined ? "marks" : "values";
 }
 
 /** A time-out of a change leaves its outcome unknown; one of a read costs nothing but the read. */

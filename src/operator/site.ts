@@ -114,6 +114,7 @@ export class ProviderSite {
       metrics,
       tracing: options.tracing,
       callTimeoutMs,
+      effectBoundMs: () => (this.account.info?.effectBoundSeconds ?? 0) * 1_000,
       fence: options.fence,
       mayChange: () => this.#mayChange(),
       onCall: options.history && ((call) => options.history?.cloudCall(options.name, call)),

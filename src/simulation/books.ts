@@ -6,6 +6,7 @@
 import { TAG } from "../api/constants.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import type { CloudRecord } from "../providers/simulated/types.ts";
+import { ACCOUNT_BRACKET_MS } from "../statechart/view.ts";
 import type { Coverage } from "./coverage.ts";
 import { ACCOUNT, type World } from "./world.ts";
 
@@ -31,6 +32,9 @@ const NOTICE_MS = 70_000;
 /** The operator asks for its account once a minute; until then what it creates may be recorded under the wrong one. */
 const ACCOUNT_NOTICE_MS = 130_000;
 
+/** Calls to the cloud that may be answered between two words of the account that an absence is held to. */
+const CALLS_BETWEEN = 3;
+
 /** The judges' books. */
 export class Books {
   readonly #taints = new Map<string, Set<Taint>>();
@@ -41,6 +45,8 @@ export class Books {
   #crd = "established";
   #crdChangedAt = Number.NEGATIVE_INFINITY;
   #switchedAt = Number.NEGATIVE_INFINITY;
+  /** When the credentials came back from where they were too short to be noticed. */
+  #blinkedAt = Number.NEGATIVE_INFINITY;
   /** The last copy of every CR that ever was, by UID. */
   readonly seen = new Map<string, ExternalDatabase>();
   /** CRs that went with our finalizer on them and no deletion, and the process that wrote them last. */
@@ -75,7 +81,19 @@ export class Books {
 
   /** The credentials lead elsewhere: creates that are under way may be recorded under either account. */
   accountSwitched(): void {
-    this.#switchedAt = this.world.clock.monotonic();
+    const now = this.world.clock.monotonic();
+    const { account, latencyMs } = this.world.cloud.settings;
+    const unseenMs = ACCOUNT_BRACKET_MS + CALLS_BETWEEN * latencyMs;
+    if (account === ACCOUNT && now - this.#switchedAt < unseenMs) this.#blinkedAt = now;
+    this.#switchedAt = now;
+  }
+
+  /**
+   * The credentials led elsewhere a moment ago, for a time that fits between the account's own words before and after an
+   * absence: nobody can tell that the absence was another account's word (A2).
+   */
+  get isBlinded(): boolean {
+    return this.world.clock.monotonic() - this.#blinkedAt < this.noticeMs;
   }
 
   /** The cluster went back in time, and these CRs with it. */
@@ -130,17 +148,17 @@ export class Books {
 
   /**
    * The database is in an account that the CR does not name: made while the credentials led there, and recorded under
-   * another account or not at all. Nobody who asks the account that is named can know of it.
+   * another account or not at all. Nobody who asks the account that is named can know of it. Or it was said to be absent
+   * by an account that answered for a moment.
    */
   isElsewhere(rule: string, record: CloudRecord, status: ExternalDatabase["status"]): boolean {
     const there = status?.account !== undefined
       ? record.account !== status.account
       : record.account !== this.world.cloud.settings.account || this.isAway;
-    if (there) {
-      this.coverage.add("excused", `${rule} account`);
-      this.taint(record.tags[TAG.uid] ?? "", "account");
-    }
-    return there;
+    if (!there && !this.isBlinded) return false;
+    this.coverage.add("excused", `${rule} ${there ? "account" : "blink"}`);
+    this.taint(record.tags[TAG.uid] ?? "", "account");
+    return true;
   }
 
   /** Whether the CR or the CRD changed so lately that nobody need know. */

@@ -132,8 +132,10 @@ export class Safety {
     this.#madeAt.set(effect.id, now);
     if (this.books.isAway) this.books.taint(uid, "account");
     const live = (cloud.liveByUid().get(uid) ?? []).filter((d) => d.account === effect.account);
-    // The credentials came back, between the lookup and the create, to where one was made that nobody recorded.
-    const back = object?.status?.account === undefined && now - this.books.switchedAt < this.books.noticeMs &&
+    // The credentials came back, between the lookup and the create, to where one was made that nobody recorded, or
+    // whose absence the other account told in that moment.
+    const back = (object?.status?.account === undefined || this.books.isBlinded) &&
+      now - this.books.switchedAt < this.books.noticeMs &&
       live.every((d) => d.id === effect.id || (this.#madeAt.get(d.id) ?? now) < this.books.switchedAt);
     const excuses: Taint[] = ["looksNew", "duplicated", "restored"];
     if (live.length > 1 && !this.books.excused("S1", uid, ...excuses, ...back ? ["account" as const] : [])) {

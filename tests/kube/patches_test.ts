@@ -99,6 +99,16 @@ Deno.test("Rule 6: a first id is recorded on the very version that showed none: 
   );
 });
 
+Deno.test("Rule 6: an id in place of another is recorded on the very version that was seen: a late one writes over nothing (found by simulation, seed 39666)", () => {
+  const cr = object({}, { providerId: "db-1", incarnation: 2, state: "Drifted" });
+  const patch = patchStatus(cr, { providerId: "db-2", state: "Available" });
+  assertEquals(apply(cr, patch).status?.providerId, "db-2");
+  const since = { ...cr.status, state: "Deleting" as const };
+  assertThrows(() => apply(object({ resourceVersion: "8" }, since), patch));
+  const same = patchStatus(cr, { providerId: "db-1", state: "Available" }) ?? [];
+  assertEquals(apply(object({ resourceVersion: "8" }, since), same).status?.state, "Available");
+});
+
 Deno.test("Rule 6: an id that an API server cannot compare is guarded by the resourceVersion instead", () => {
   for (const providerId of ["a&b", "a<b", "a>b", "a\u2028b", "a\u2029b", "a\tb"]) {
     const cr = object({}, { providerId, incarnation: 2, state: "Creating" });

@@ -4,7 +4,7 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { TAG } from "../../src/api/constants.ts";
+import { ANNOTATION, TAG } from "../../src/api/constants.ts";
 import { sleep } from "../../src/core/wait.ts";
 import { KubeError } from "../../src/kube/port.ts";
 import { inWorld } from "../support/world.ts";
@@ -444,4 +444,27 @@ Deno.test("Seed 13142: nothing is waited for any more once the operator has stop
     await world.run(10_000); // the CRD is asked again and again
     assertEquals(await process.stop(), 0);
     assertEquals(world.cloud.databases().length, names.length);
+  }));
+
+Deno.test("Seed 30607: who adopts a database sets no password while one of its last owner may still take effect", () =>
+  inWorld({ effectBoundMs: 30_000 }, async (world) => {
+    world.start({ callTimeoutMs: 1_000 });
+    const { cloud, cluster } = world;
+    cluster.create("default", "orders", { connectionSecretRef: {} });
+    await world.available("orders");
+    await world.run(MINUTE); // no earlier process can have anything under way
+    const id = world.get("orders")?.status?.providerId ?? "";
+    cloud.faults.lateEffect("modify", 1, 20_000);
+    cluster.annotate("default", "orders", { [ANNOTATION.rotatePassword]: "1" });
+    const asked = () => cloud.ledger.calls({ verb: "modify" }).length === 1;
+    await world.until("the password was asked for", asked);
+    await world.run(1_500);
+    const { [TAG.uid]: _, ...tags } = cloud.get(id)?.tags ?? {};
+    cloud.edit(id, { tags });
+    cluster.create("default", "taken", { providerId: id, connectionSecretRef: {} });
+    const isReady = () => world.condition("taken", "Ready") === "True/Available";
+    await world.until("adopted", isReady, 5 * MINUTE);
+    await world.run(MINUTE);
+    const password = world.secrets.read("taken-connection")?.password ?? "";
+    assert(cloud.loginWorks(id, password), "the Secret does not log in");
   }));

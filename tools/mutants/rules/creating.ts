@@ -301,6 +301,15 @@ export const CREATING: readonly RuleMutant[] = [
   ),
   mutant(
     "rule 6",
+    "late id in place of another",
+    "an id that stands in for another is recorded over whatever was written since",
+    patches,
+    "patchStatus",
+    "status.providerId !== change.providerId",
+    "status.providerId === undefined",
+  ),
+  mutant(
+    "rule 6",
     "record without account",
     "the record of an id leaves the account out",
     "statechart/recorded.ts",

@@ -79,6 +79,15 @@ export const OBSERVING: readonly RuleMutant[] = [
     "false",
   ),
   mutant(
+    "rule 8",
+    "password over another owner's",
+    "who adopts a database changes it while a change of its last owner may still take effect",
+    "operator/changes.ts",
+    "Changes.turn",
+    'kind === "values" && this.#isUnsure(id)',
+    "false",
+  ),
+  mutant(
     "rule 9",
     "no quorum read before a delete",
     "a delete believes the watched copy of the CR",
