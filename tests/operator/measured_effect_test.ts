@@ -114,4 +114,10 @@ Deno.test("W8: the write that lets an object go is answered with its last versio
   const meta = { resourceVersion: "150", finalizers: [] };
   assertEquals(await rewound(deleting({ meta, status: inStep() })), [undefined, []]);
   assertEquals(await rewound(cr({ meta, status: inStep() })), ["150", ["relist"]]);
+  const held = { resourceVersion: "120", finalizers: ["example.com/keep"] };
+  assertEquals(
+    await rewound(deleting({ meta: held, status: inStep() })),
+    ["150", ["relist"]],
+    "another's finalizer still holds it (found by simulation, seed 49664)",
+  );
 });

@@ -9,7 +9,6 @@ import { messageOf } from "../../core/text.ts";
 import { isRewound } from "../../kube/rewind.ts";
 import type { EffectInput } from "../../statechart/context.ts";
 import type { Learned } from "../../statechart/knowledge.ts";
-import { hasFinalizer } from "../../statechart/knowledge.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import { type DatabaseMachine, databaseMachine } from "../../statechart/machine.ts";
 import { type Effect, EFFECTS } from "../../statechart/vocabulary.ts";
@@ -112,8 +111,9 @@ async function measured(
 function judged(env: EffectEnv, { knowledge }: EffectInput, learned: Learned): Learned {
   const { object } = learned;
   if (object === undefined || !isRewound(object, knowledge.object)) return learned;
-  // The write that lets an object go is answered with its last version, changed.
-  if (object.metadata.deletionTimestamp !== undefined && !hasFinalizer(object)) return learned;
+  // The write that lets an object go is answered with its last version, changed; no other shows one that nothing holds.
+  const { deletionTimestamp, finalizers = [] } = object.metadata;
+  if (deletionTimestamp !== undefined && finalizers.length === 0) return learned;
   env.requestRelist();
   return { ...learned, rewound: knowledge.object.metadata.resourceVersion };
 }
