@@ -158,7 +158,8 @@ function deletionProblem(world: World, object: ExternalDatabase): string | undef
   const { snapshots } = world.cloud.settings;
   if (there && !snapshots && said.endsWith("/SnapshotUnsupported")) return undefined;
   if (status?.account === undefined && isCreatedElsewhere(world, object)) return undefined; // so does this
-  if (status?.account !== undefined && status.account !== ACCOUNT) return undefined; // so does this: Conflict
+  // So does this, once it has heard of its deletion: a restore that reuses versions may keep that from it for long.
+  if (status?.account !== undefined && status.account !== ACCOUNT) return reasonIs(object, "Conflict");
   const record = world.cloud.get(status?.providerId ?? "");
   if (record !== undefined && record.tags[TAG.uid] !== object.metadata.uid) return undefined; // and this
   return `is still being deleted: ${words(object, "Synced")}`;

@@ -28,6 +28,8 @@ const SEEDS: Readonly<Record<number, string>> = {
     "a pause that ended is known from the answer of the actor's own write before a watch tells (rule 14)",
   27_986:
     "a cluster went back by no more than a write of the operator to a connection Secret, and a list finds out (K4)",
+  200_335:
+    "a restored cluster reuses the version of a deletion for which the credentials are not there, and silence begins unheard (S5)",
   83_844: "a watch that fell silent tells of an edit before it tells that the resource only observes (D4)",
 };
 
