@@ -132,13 +132,16 @@ export class Safety {
     this.#madeAt.set(effect.id, now);
     if (this.books.isAway) this.books.taint(uid, "account");
     const live = (cloud.liveByUid().get(uid) ?? []).filter((d) => d.account === effect.account);
-    // The credentials came back, between the lookup and the create, to where one was made that nobody recorded, or
-    // whose absence the other account told in that moment.
-    const back = (object?.status?.account === undefined || this.books.isBlinded) &&
+    // The credentials lead, since before the lookup was over, to where one was made that nobody recorded, or that is
+    // recorded under another account, or whose absence another account told in a moment (A2).
+    const named = object?.status?.account;
+    const unseen = (named === undefined || named !== effect.account || this.books.isBlinded) &&
       now - this.books.switchedAt < this.books.noticeMs &&
       live.every((d) => d.id === effect.id || (this.#madeAt.get(d.id) ?? now) < this.books.switchedAt);
     const excuses: Taint[] = ["looksNew", "duplicated", "restored"];
-    if (live.length > 1 && !this.books.excused("S1", uid, ...excuses, ...back ? ["account" as const] : [])) {
+    if (
+      live.length > 1 && !this.books.excused("S1", uid, ...excuses, ...unseen ? ["account" as const] : [])
+    ) {
       const ids = live.map((d) => `${d.id} (${d.state})`).join(", ");
       this.fail("S1", `${live.length} live databases for ${object?.metadata.name ?? uid}: ${ids}`);
     }
