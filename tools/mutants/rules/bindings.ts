@@ -39,6 +39,14 @@ export const BINDINGS: readonly RuleMutant[] = [
     "passwordWaitMs",
     "since + (view.provider?.effectBoundMs ?? 0) - view.now",
     "0",
+    {
+      and: [{
+        file: "operator/changes.ts",
+        in: "Changes.turn",
+        find: 'kind === "values" && this.#isUnsure(id)',
+        replace: "false",
+      }],
+    },
   ),
   mutant(
     "K1",
