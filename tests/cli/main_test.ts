@@ -35,3 +35,19 @@ Deno.test("help and version exit 0 on stdout", async () => {
     assertEquals([run.code, run.err], [0, ""], args.join(" "));
   }
 });
+
+Deno.test("a file that cannot be read or parsed is told once, with its cause and without a stack", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const missing = await main(["statechart", "--of", "default/orders", "--token-file", `${folder}/none`]);
+    assertEquals(missing.code, 1);
+    assertEquals(missing.err.split("No such file or directory").length, 2, missing.err);
+    await Deno.writeTextFile(`${folder}/config`, "clusters: [\n");
+    const malformed = await main(["start", "--provider", "simulated", "--kubeconfig", `${folder}/config`]);
+    assertEquals(malformed.code, 1);
+    assertEquals(malformed.err.split("Flow sequence").length, 2, malformed.err);
+    for (const { err } of [missing, malformed]) assertMatch(err, /^error: .*\n$/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
