@@ -6,7 +6,7 @@
  * @module
  */
 import { parseArgs } from "node:util";
-import { parse, stringify } from "yaml";
+import { parseAllDocuments, stringify } from "yaml";
 
 /** An object of the API. */
 // deno-lint-ignore no-explicit-any
@@ -21,20 +21,36 @@ const SHORT: Readonly<Record<string, string>> = { edb: "externaldatabase", datab
 const WAIT_MS = 30_000;
 const LOOK_MS = 200;
 
-const { values, positionals } = parseArgs({
-  args: Deno.args,
-  allowPositionals: true,
-  options: {
-    output: { type: "string", short: "o" },
-    filename: { type: "string", short: "f" },
-    patch: { type: "string", short: "p" },
-    type: { type: "string" },
-    for: { type: "string" },
-    timeout: { type: "string" },
-    wait: { type: "string" },
-    overwrite: { type: "boolean" },
-  },
-});
+const USAGE = "Use: deno task kubectl get|describe|apply|patch|annotate|delete|wait … as kubectl";
+
+/** The command line. One that cannot be read is said on stderr, and ends the program. */
+function commandLine() {
+  try {
+    return parseArgs({
+      args: Deno.args,
+      allowPositionals: true,
+      options: {
+        namespace: { type: "string", short: "n", default: "default" },
+        "all-namespaces": { type: "boolean", short: "A" },
+        "no-headers": { type: "boolean" },
+        output: { type: "string", short: "o" },
+        filename: { type: "string", short: "f" },
+        patch: { type: "string", short: "p" },
+        type: { type: "string" },
+        for: { type: "string" },
+        timeout: { type: "string" },
+        wait: { type: "string" },
+        overwrite: { type: "boolean" },
+      },
+    });
+  } catch (error) {
+    const what = error instanceof Error ? error.message.split(". To specify")[0] : String(error);
+    console.error(`error: ${what}; this stand-in knows only what the documents use. ${USAGE}`);
+    Deno.exit(1);
+  }
+}
+
+const { values, positionals } = commandLine();
 
 async function server(): Promise<string> {
   const text = await Deno.readTextFile(".demo/kubeconfig").catch((error: unknown) => {
@@ -55,11 +71,21 @@ function kindOf(word: string): { readonly path: string; readonly name: string; r
 }
 
 /** `edb orders` and `edb/orders`. */
-function target(words: readonly string[]) {
+function target(words: readonly string[], namespace = values.namespace) {
   const [first = "", second] = words.length === 1 && words[0]?.includes("/") ? words[0].split("/") : words;
   const { path, name: plural, kind } = kindOf(first);
-  const all = `${path}/namespaces/default/${plural}`;
-  return { kind, name: second, path: second === undefined ? all : `${all}/${second}` };
+  const all = values["all-namespaces"]
+    ? `${path}/${plural}`
+    : `${path}/namespaces/${encodeURIComponent(namespace)}/${plural}`;
+  return { kind, name: second, path: second === undefined ? all : `${all}/${encodeURIComponent(second)}` };
+}
+
+/** The same of one object: a command that changes something never means all that there are. */
+function one(words: readonly string[], namespace?: string) {
+  const { name, ...rest } = target(words, namespace);
+  if (name === undefined || name === "") throw new Error("no name was specified: say KIND NAME or KIND/NAME");
+  if (values["all-namespaces"]) throw new Error("one object is in one namespace: say -n NAMESPACE, not -A");
+  return { name, ...rest };
 }
 
 async function call(
@@ -121,37 +147,59 @@ async function get(words: readonly string[]): Promise<void> {
     }
     return;
   }
+  if (output !== undefined && output !== "wide") {
+    throw new Error(`the output "${output}" is not known here: wide, name, yaml, json or jsonpath={.FIELD}`);
+  }
   const accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
   const table = await call("GET", path, undefined, { accept });
-  if (table.rows.length === 0) return console.log("No resources found in default namespace.");
+  const everywhere = values["all-namespaces"] === true;
+  if (table.rows.length === 0) {
+    return console.log(`No resources found${everywhere ? "" : ` in ${values.namespace} namespace.`}`);
+  }
   const shown = table.columnDefinitions.map((c: Json) => !c.priority || output === "wide");
   const pick = (cells: readonly unknown[]) =>
     cells.filter((_, i) => shown[i]).map((cell) => cell === null || cell === "" ? "<none>" : String(cell));
+  const head = pick(table.columnDefinitions.map((c: Json) => c.name.toUpperCase().replaceAll(" ", "-")));
   print([
-    pick(table.columnDefinitions.map((c: Json) => c.name.toUpperCase().replaceAll(" ", "-"))),
-    ...table.rows.map((row: Json) => pick(row.cells)),
+    ...(values["no-headers"] ? [] : [everywhere ? ["NAMESPACE", ...head] : head]),
+    ...table.rows.map(({ cells, object }: Json) =>
+      everywhere ? [object.metadata.namespace, ...pick(cells)] : pick(cells)
+    ),
   ]);
 }
 
 async function describe(words: readonly string[]): Promise<void> {
-  const { path } = target(words);
+  const { path } = one(words);
   const { metadata, spec, status } = await call("GET", path);
   const { managedFields: _, ...shown } = metadata;
   console.log(stringify({ Metadata: shown, Spec: spec, Status: status }, { lineWidth: 0 }).trimEnd());
-  const events = await call("GET", "api/v1/namespaces/default/events");
-  const own = events.items.filter((e: Json) => e.involvedObject.uid === metadata.uid);
+  const events = await call("GET", `api/v1/namespaces/${metadata.namespace}/events`);
+  const at = (e: Json): string => e.lastTimestamp ?? e.eventTime ?? e.metadata.creationTimestamp;
+  const own = events.items.filter((e: Json) => e.involvedObject.uid === metadata.uid)
+    .sort((a: Json, b: Json) => at(a).localeCompare(at(b)));
   if (own.length === 0) return console.log("Events:  <none>");
   console.log("Events:");
   print([["  Type", "Reason", "Message"], ...own.map((e: Json) => [`  ${e.type}`, e.reason, e.message])]);
 }
 
 async function apply(): Promise<void> {
-  const file = values.filename ?? "";
+  const file = values.filename;
+  if (file === undefined) throw new Error("say which file: -f FILE, or -f - for standard input");
   const text = file === "-"
     ? await new Response(Deno.stdin.readable).text()
-    : await Deno.readTextFile(`${Deno.env.get("INIT_CWD") ?? "."}/${file}`);
-  const object = parse(text);
-  const { kind, path } = target([object.kind.toLowerCase(), object.metadata.name]);
+    : await Deno.readTextFile(file.startsWith("/") ? file : `${Deno.env.get("INIT_CWD") ?? "."}/${file}`);
+  for (const document of parseAllDocuments(text)) {
+    if (document.errors[0] !== undefined) throw new Error(`${file}: ${document.errors[0].message.trim()}`);
+    const object = document.toJS();
+    if (object !== null) await applyOne(object);
+  }
+}
+
+async function applyOne(object: Json): Promise<void> {
+  if (typeof object?.kind !== "string" || typeof object.metadata?.name !== "string") {
+    throw new Error("the manifest needs apiVersion, kind and metadata.name");
+  }
+  const { kind, path } = one([object.kind.toLowerCase(), object.metadata.name], object.metadata.namespace);
   const before = await find(path);
   const after = await call("PATCH", `${path}?fieldManager=kubectl&force=true`, object, {
     "content-type": "application/apply-patch+yaml",
@@ -165,9 +213,18 @@ function said(kind: string, name = "", what: string): void {
 }
 
 async function merge(words: readonly string[], patch: Json, what: string): Promise<void> {
-  const { kind, name, path } = target(words);
+  const { kind, name, path } = one(words);
   await call("PATCH", path, patch, { "content-type": "application/merge-patch+json" });
   said(kind, name, what);
+}
+
+/** What `--patch` asks for. */
+function asked(): Json {
+  try {
+    return JSON.parse(values.patch ?? "");
+  } catch (error) {
+    throw new Error(`-p needs a patch in JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 async function annotate(words: readonly string[]): Promise<void> {
@@ -180,10 +237,12 @@ async function annotate(words: readonly string[]): Promise<void> {
 }
 
 async function remove(words: readonly string[]): Promise<void> {
-  const { kind, name, path } = target(words);
+  const { kind, name, path } = one(words);
   await call("DELETE", path);
   console.log(
-    `${kind === "secret" ? kind : `${kind}.crd.my.domain`} "${name}" deleted from default namespace`,
+    `${
+      kind === "secret" ? kind : `${kind}.crd.my.domain`
+    } "${name}" deleted from ${values.namespace} namespace`,
   );
   if (values.wait !== "false") {
     await until(async () => await find(path) === undefined, `${kind} "${name}" to go`);
@@ -191,10 +250,13 @@ async function remove(words: readonly string[]): Promise<void> {
 }
 
 async function wait(words: readonly string[]): Promise<void> {
-  const { kind, name, path } = target(words);
+  const { kind, name, path } = one(words);
   const wanted = values.for ?? "";
   const condition = /^condition=(\w+)$/.exec(wanted)?.[1];
   const [, field, value] = /^jsonpath=\{\.([\w.]+)\}=(.+)$/.exec(wanted) ?? [];
+  if (wanted !== "delete" && condition === undefined && field === undefined) {
+    throw new Error("say what for: --for=condition=NAME, --for=jsonpath={.FIELD}=VALUE or --for=delete");
+  }
   await until(async () => {
     const object = await find(path);
     if (wanted === "delete") return object === undefined;
@@ -210,7 +272,7 @@ async function until(holds: () => Promise<boolean>, what: string): Promise<void>
   const end = performance.now() +
     (number === undefined ? WAIT_MS : Number(number) * (unit === "m" ? 60_000 : 1_000));
   while (!await holds()) {
-    if (performance.now() > end) throw new Error(`error: timed out waiting for ${what}`);
+    if (performance.now() > end) throw new Error(`timed out waiting for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 }
@@ -220,12 +282,13 @@ try {
   if (command === "get") await get(words);
   else if (command === "describe") await describe(words);
   else if (command === "apply") await apply();
-  else if (command === "patch") await merge(words, JSON.parse(values.patch ?? "{}"), "patched");
+  else if (command === "patch") await merge(words, asked(), "patched");
   else if (command === "annotate") await annotate(words);
   else if (command === "delete") await remove(words);
   else if (command === "wait") await wait(words);
-  else throw new Error("Use: deno task kubectl get|describe|apply|patch|annotate|delete|wait … as kubectl");
+  else throw new Error(USAGE);
 } catch (error) {
-  console.error(error instanceof Error ? error.message : String(error));
+  const text = error instanceof Error ? error.message : String(error);
+  console.error(text.startsWith("Error from server") ? text : `error: ${text}`);
   Deno.exit(1);
 }
