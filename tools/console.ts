@@ -41,9 +41,18 @@ async function cloud(method: string, path: string, body?: unknown): Promise<any>
     throw new Error("Only the simulated cloud can be edited: run the demo with --cloud simulated");
   }
   if (!answer.ok) {
-    throw new Error(`${method} ${path} was answered with HTTP status ${answer.status}: ${text}`);
+    throw new Error(`The cloud refused ${method} ${path}: ${told(text) ?? `HTTP status ${answer.status}`}`);
   }
   return text === "" ? undefined : JSON.parse(text);
+}
+
+/** The message of an error's body, where it has one. */
+function told(body: string): string | undefined {
+  try {
+    return JSON.parse(body).error.message;
+  } catch {
+    return undefined; // no body of this API: the status says all that there is
+  }
 }
 
 /** The database of a resource, by its tag or its id. */
@@ -67,8 +76,13 @@ async function show(): Promise<void> {
 /** `sizeGb=10` and such as an object. */
 function change(fields: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(fields.map((field) => {
-    const [key = "", value = ""] = field.split("=");
-    return [key, key === "sizeGb" ? Number(value) : value];
+    const at = field.indexOf("=");
+    if (at < 1 || at === field.length - 1) {
+      throw new Error(`"${field}" is not FIELD=VALUE, such as sizeGb=10`);
+    }
+    const [key, value] = [field.slice(0, at), field.slice(at + 1)];
+    const number = Number(value);
+    return [key, ["sizeGb", "usedGb"].includes(key) && !Number.isNaN(number) ? number : value];
   }));
 }
 

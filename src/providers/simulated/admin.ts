@@ -66,8 +66,15 @@ export async function handleAdmin(cloud: SimulatedCloud, request: Request, url: 
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     const status = error instanceof RefusalError ? error.refusal.status : 400;
-    return Response.json({ error: { code: "InvalidParameter", message: error.message } }, { status });
+    const message = error instanceof z.ZodError ? inOneLine(error) : error.message;
+    return Response.json({ error: { code: "InvalidParameter", message } }, { status });
   }
+}
+
+/** Each field that is wrong, and why. */
+function inOneLine({ issues }: z.ZodError): string {
+  return issues.map(({ path, message }) => path.length === 0 ? message : `${path.join(".")}: ${message}`)
+    .join("; ");
 }
 
 async function admin(cloud: SimulatedCloud, request: Request, url: URL): Promise<unknown> {
