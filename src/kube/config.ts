@@ -29,7 +29,7 @@ export interface ClusterConfig {
   /** True for the service account of a pod. */
   readonly inCluster: boolean;
   readonly proxyUrl: string | undefined;
-  /** True where the kubeconfig asks not to verify the server, which Deno's fetch cannot do per client. */
+  /** True where the kubeconfig asks not to verify an HTTPS server, which Deno's fetch cannot do per client. */
   readonly skipTlsVerify: boolean;
   /** Reads CA and client certificate, each time anew, for files rotate. Throws {@linkcode ConfigError}. */
   readTls(): Promise<TlsMaterial>;
@@ -153,7 +153,7 @@ async function fromKubeconfig(
     namespace: context.namespace,
     inCluster: false,
     proxyUrl: cluster.proxyUrl || undefined,
-    skipTlsVerify: cluster.skipTLSVerify,
+    skipTlsVerify: cluster.skipTLSVerify && /^https:/i.test(cluster.server),
     readTls,
     credentials: userCredentials(config, cluster, user, options.clock),
   };

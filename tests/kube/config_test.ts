@@ -263,3 +263,13 @@ Deno.test("A token file is read once a minute, and while it is being replaced th
       "another identity than the one that was refused is there",
     );
   }));
+
+Deno.test("To skip the verification of TLS is asked for where there is TLS, and not over plain HTTP", () =>
+  inDir(async (dir, load) => {
+    for (
+      const [server, asked] of [["https://10.1.2.3:6443", true], ["http://127.0.0.1:8001", false]] as const
+    ) {
+      await Deno.writeTextFile(`${dir}/config`, kubeconfig({}, { server, "insecure-skip-tls-verify": true }));
+      assertEquals((await load({ kubeconfig: `${dir}/config` })).skipTlsVerify, asked, server);
+    }
+  }));

@@ -8,6 +8,7 @@ import { asProviderError } from "../../src/providers/postgres/errors.ts";
 import { databaseName, formatId, MAX_NAME_BYTES, parseId } from "../../src/providers/postgres/names.ts";
 import { createPostgresProvider } from "../../src/providers/postgres/provider.ts";
 import { formatRecord, parseRecord, tagFragment } from "../../src/providers/postgres/record.ts";
+import { maskUrls } from "../../src/server/mask.ts";
 import { parseServers } from "../../src/providers/postgres/servers_file.ts";
 import { identifier, literal } from "../../src/providers/postgres/statements.ts";
 import { satisfies, versionOf } from "../../src/providers/postgres/versions.ts";
@@ -143,6 +144,7 @@ Deno.test("the servers' file: one URL a line; what is wrong is told by line, nev
   ) {
     const error = assertThrows(() => parseServers(line), Error);
     assert(!error.message.includes("hunter2") && /line|no server/.test(error.message), error.message);
+    assertEquals(maskUrls(error.message), error.message, "what is told is not taken for a credential");
   }
 });
 

@@ -46,7 +46,8 @@ function parseLine(text: string, line: number): ServerAddress {
   const wrong = (what: string) => new Error(`line ${line}: ${what}`);
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !["postgres:", "postgresql:"].includes(url.protocol)) {
-    throw wrong("it is not a postgres://user:password@host:port/database URL");
+    // Spelled so that what masks credentials in URLs leaves it as it is.
+    throw wrong('it is no URL of a server: "postgres://", user:password, "@", then host:port/database');
   }
   if (url.hostname === "") throw wrong("the host is missing");
   if (url.username === "") throw wrong("the user is missing");
