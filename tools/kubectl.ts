@@ -40,6 +40,7 @@ function commandLine() {
         for: { type: "string" },
         timeout: { type: "string" },
         wait: { type: "string" },
+        watch: { type: "boolean", short: "w" },
         overwrite: { type: "boolean" },
       },
     });
@@ -118,8 +119,9 @@ async function find(path: string): Promise<Json | undefined> {
   }
 }
 
-function print(rows: readonly (readonly string[])[]): void {
-  const widths = rows[0]?.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0))) ?? [];
+/** Prints rows, their columns as wide as those of `like`. */
+function print(rows: readonly (readonly string[])[], like = rows): void {
+  const widths = like[0]?.map((_, i) => Math.max(...like.map((row) => row[i]?.length ?? 0))) ?? [];
   for (const row of rows) {
     console.log(row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("   ").trimEnd());
   }
@@ -150,22 +152,45 @@ async function get(words: readonly string[]): Promise<void> {
   if (output !== undefined && output !== "wide") {
     throw new Error(`the output "${output}" is not known here: wide, name, yaml, json or jsonpath={.FIELD}`);
   }
-  const accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
-  const table = await call("GET", path, undefined, { accept });
   const everywhere = values["all-namespaces"] === true;
-  if (table.rows.length === 0) {
+  const { head, rows } = await tableOf(path);
+  if (rows.length === 0 && values.watch !== true) {
     return console.log(`No resources found${everywhere ? "" : ` in ${values.namespace} namespace.`}`);
   }
-  const shown = table.columnDefinitions.map((c: Json) => !c.priority || output === "wide");
-  const pick = (cells: readonly unknown[]) =>
-    cells.filter((_, i) => shown[i]).map((cell) => cell === null || cell === "" ? "<none>" : String(cell));
-  const head = pick(table.columnDefinitions.map((c: Json) => c.name.toUpperCase().replaceAll(" ", "-")));
-  print([
-    ...(values["no-headers"] ? [] : [everywhere ? ["NAMESPACE", ...head] : head]),
-    ...table.rows.map(({ cells, object }: Json) =>
-      everywhere ? [object.metadata.namespace, ...pick(cells)] : pick(cells)
+  const shown = [...(values["no-headers"] ? [] : [head]), ...rows];
+  print(shown);
+  const before = new Map(rows.map((row) => [identity(row), row.slice(0, -1).join()]));
+  while (values.watch === true) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    const now = (await tableOf(path)).rows;
+    // The last column is the age, which is no change.
+    print(now.filter((row) => before.get(identity(row)) !== row.slice(0, -1).join()), shown);
+    before.clear();
+    for (const row of now) before.set(identity(row), row.slice(0, -1).join());
+  }
+}
+
+/** What tells rows apart: the name, with the namespace before it where there are several. */
+function identity(row: readonly string[]): string {
+  return row.slice(0, values["all-namespaces"] ? 2 : 1).join("/");
+}
+
+/** The table that the API makes of one object or of all. */
+async function tableOf(path: string): Promise<{ head: string[]; rows: string[][] }> {
+  const accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
+  const table = await call("GET", path, undefined, { accept });
+  const shown = table.columnDefinitions.map((c: Json) => !c.priority || values.output === "wide");
+  const pick = (first: string, cells: readonly unknown[]) => [
+    ...(values["all-namespaces"] ? [first] : []),
+    ...cells.filter((_, i) => shown[i]).map((cell) => cell === null || cell === "" ? "<none>" : String(cell)),
+  ];
+  return {
+    head: pick(
+      "NAMESPACE",
+      table.columnDefinitions.map((c: Json) => c.name.toUpperCase().replaceAll(" ", "-")),
     ),
-  ]);
+    rows: table.rows.map(({ cells, object }: Json) => pick(object.metadata.namespace, cells)),
+  };
 }
 
 async function describe(words: readonly string[]): Promise<void> {

@@ -43,6 +43,10 @@ Type next, in another terminal of this directory:
   kubectl patch externaldatabase orders --type=merge -p '{"spec":{"sizeGb":40}}'
   kubectl delete externaldatabase orders
 
+Without kubectl, let a stand-in take its place first:
+
+  kubectl() { npx --yes deno@2.9.6 task -q kubectl "$@"; }
+
 Delete a database behind the operator's back, and watch it come back:
 
   curl -X DELETE -H "Authorization: Bearer $(cat ${tokenFile})" \\

@@ -119,3 +119,39 @@ Deno.test("the stand-in for kubectl shows one namespace or all, and tells in a l
     assertEquals((await names()).length, 3);
   });
 });
+
+Deno.test("the stand-in for kubectl watches: what is there, then each change", async () => {
+  await world(async (kubectl, _names, folder) => {
+    const watch = new Deno.Command(Deno.execPath(), {
+      args: [
+        ...denoFlags(["--allow-net=127.0.0.1", "--allow-env", "--allow-read"]),
+        ...[TOOL, "get", "edb", "--watch"],
+      ],
+      cwd: folder,
+      env: cleanEnv(),
+      clearEnv: true,
+      stdin: "null",
+      stdout: "piped",
+    }).spawn();
+    const reader = watch.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    let out = "";
+    const until = async (holds: () => boolean) => {
+      while (!holds()) {
+        const { value, done } = await reader.read();
+        assertEquals(done, false, out);
+        out += value;
+      }
+    };
+    try {
+      await until(() => /^NAME[^]*^carts [^]*^orders .*\n/m.test(out));
+      out = "";
+      await kubectl("patch", "edb", "carts", "--type=merge", "-p", '{"spec":{"sizeGb":40}}');
+      await until(() => out.includes("\n"));
+      assertMatch(out, /^carts +postgres +16 +40 .*\n$/);
+    } finally {
+      watch.kill();
+      await reader.cancel();
+      await watch.status;
+    }
+  });
+});
