@@ -22,6 +22,7 @@ import { planText } from "../plan/text.ts";
 import type { Plan, PlannedAction, PlannedResource } from "../plan/types.ts";
 import { createClassProvider } from "../providers/from_class.ts";
 import { createProvider } from "../providers/registry.ts";
+import type { Reason } from "../statechart/vocabulary.ts";
 import type { PlanOptions } from "./plan_options.ts";
 
 /** What comes from outside. */
@@ -40,10 +41,13 @@ export interface PlanEnvironment {
 
 /** Exit code where nothing would be done. */
 export const EXIT_NOTHING = 0;
-/** Exit code where a manifest is invalid; as where the plan cannot be made. */
+/** Exit code where a manifest is invalid, or a provider did not answer; as where the plan cannot be made. */
 export const EXIT_INVALID = 1;
 /** Exit code where something would be done. */
 export const EXIT_CHANGES = 2;
+
+/** Reasons for which nobody knows what would be done. */
+const SILENT: ReadonlySet<string> = new Set<Reason>(["ProviderUnavailable", "Throttled", "Unauthorised"]);
 
 /** Objects a page of a list of the cluster. */
 const PAGE = 500;
@@ -55,7 +59,9 @@ export async function runPlan(options: PlanOptions, environment: PlanEnvironment
     ? `${JSON.stringify(plan, null, 2)}\n`
     : planText(plan, environment.terminal);
   await environment.say(text);
-  if (plan.resources.some((r) => r.outcome === "invalid")) return EXIT_INVALID;
+  const unknown = ({ outcome, reason }: PlannedResource) =>
+    outcome === "invalid" || outcome === "cannot" && SILENT.has(reason);
+  if (plan.resources.some(unknown)) return EXIT_INVALID;
   return plan.resources.some((r) => r.outcome === "change") ? EXIT_CHANGES : EXIT_NOTHING;
 }
 

@@ -208,7 +208,7 @@ Deno.test("A2: under another account nothing is planned, and said", () =>
     assertEquals([code, outcome, reason], [0, "cannot", "Conflict"]);
   }));
 
-Deno.test("A provider that does not answer is told, and nothing is planned", () =>
+Deno.test("A provider that does not answer is told, and nothing is planned: that ends with 1, not with nothing to do", () =>
   onStage(async (stage) => {
     await stage.put("a", { database: {} });
     stage.cloud.faults.add({
@@ -217,7 +217,7 @@ Deno.test("A provider that does not answer is told, and nothing is planned", () 
     const { code, plan } = await stage.json();
     assertStringIncludes(plan.provider.error ?? "", "Unauthenticated");
     assertEquals([code, plan.resources[0]?.outcome, plan.resources[0]?.reason], [
-      0,
+      1,
       "cannot",
       "Unauthorised",
     ]);
