@@ -135,6 +135,8 @@ export function failureReason(failure: Failure): Reason {
       return failure.code;
     case "SnapshotExists": // of another database
       return "Conflict";
+    case "DatabaseFailed": // what is to be adopted
+      return "CreateFailed";
   }
   switch (failure.errorClass) {
     case "taken":

@@ -41,6 +41,12 @@ Deno.test("rule 18: an adoption that fails tells what it read of its resource, a
   }
 });
 
+Deno.test("L4: a database that failed can only be adopted once a person mended it, which is told apart from one that is changing", async () => {
+  const codeOf = async (state: "Failed" | "Modifying") =>
+    (await failing(adopt, taker, { read, database: db({ tags: {}, state }) })).code;
+  assertEquals([await codeOf("Failed"), await codeOf("Modifying")], ["DatabaseFailed", undefined]);
+});
+
 Deno.test("rule 15: a tag of ours may be on a database once it was sent, unless the provider refused it", async () => {
   const tagged = async (answers: Answers) =>
     (await failing(adopt, taker, { database: bare, ...answers })).learned.tagged;

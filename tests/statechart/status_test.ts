@@ -233,6 +233,11 @@ Deno.test("L4: a failure says what was done, what came of it, and which step of 
   assertEquals(reason("adopt", "rejected"), "CreateFailed");
   assertEquals(reason("create", "busy"), "Pending", "Q4: another operation goes first");
   assertEquals(reason("adopt", "busy"), "Pending", "Q4: a database that is changing takes no tags");
+  assertEquals(
+    reason("adopt", "busy", "DatabaseFailed"),
+    "CreateFailed",
+    "L4: one that failed is for a person",
+  );
   assertEquals(reason("modify", "busy"), "Updating");
   assertEquals(reason("remove", "busy"), "Deleting");
   assertEquals(reason("remove", "unknown"), "DeleteFailed");

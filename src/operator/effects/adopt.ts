@@ -104,7 +104,11 @@ async function takeOver(
   await requireConsent(env, object, before, signal);
   if (before.tags[TAG.uid] !== object.metadata.uid || before.tags[TAG.retained] !== undefined) {
     if (before.state !== "Available") {
-      throw new StepError("busy", `The database ${quote(id)} is ${before.state} and takes no tags now`);
+      const { state } = before;
+      // Whatever else it is passes; that it failed is for a person.
+      throw new StepError("busy", `The database ${quote(id)} is ${state} and takes no tags now`, {
+        code: state === "Failed" ? "DatabaseFailed" : undefined,
+      });
     }
     return await tag(env, object, id, latest, signal);
   }
