@@ -37,6 +37,8 @@ export class Safety {
   readonly #madeFor = new Map<string, string>();
   /** When each database was made. */
   readonly #madeAt = new Map<string, number>();
+  /** When a CR's status first named an account, by UID. */
+  readonly #accountAt = new Map<string, number>();
   /** The id that a CR's status named last, by UID. */
   readonly #named = new Map<string, string>();
 
@@ -123,6 +125,12 @@ export class Safety {
     this.fail("S3", `${effect.id} was taken from ${owner}, who lives, for ${effect.uid}`);
   }
 
+  /** When the call that made a database was sent: it may take effect much later. */
+  #sentAt({ id, at }: Effect): number {
+    const calls = this.world.cloud.ledger.calls({ verb: "create" });
+    return calls.findLast((call) => call.id === id)?.at ?? at;
+  }
+
   #onCreate(effect: Effect): void {
     const { cloud, store } = this.world;
     const uid = effect.uid ?? "";
@@ -134,7 +142,9 @@ export class Safety {
     const live = (cloud.liveByUid().get(uid) ?? []).filter((d) => d.account === effect.account);
     // The credentials lead, since before the lookup was over, to where one was made that nobody recorded, or that is
     // recorded under another account, or whose absence another account told in a moment (A2).
-    const named = object?.status?.account;
+    const named = (this.#accountAt.get(uid) ?? 0) > this.#sentAt(effect)
+      ? undefined
+      : object?.status?.account;
     const unseen = (named === undefined || named !== effect.account || this.books.isBlinded) &&
       now - this.books.switchedAt < this.books.noticeMs &&
       live.every((d) => d.id === effect.id || (this.#madeAt.get(d.id) ?? now) < this.books.switchedAt);
@@ -158,6 +168,9 @@ export class Safety {
     const { object, before, by } = change;
     const { uid, name } = object.metadata;
     this.books.seen.set(uid, object);
+    if (before?.status?.account === undefined && object.status?.account !== undefined) {
+      this.#accountAt.set(uid, this.world.clock.monotonic());
+    }
     const had = before?.metadata.finalizers?.includes(FINALIZER) ?? false;
     const has = object.metadata.finalizers?.includes(FINALIZER) ?? false;
     if (has) this.#hadFinalizer.add(uid);

@@ -31,6 +31,8 @@ const SEEDS: Readonly<Record<number, string>> = {
     "a cluster went back by no more than a write of the operator to a connection Secret, and a list finds out (K4)",
   200_335:
     "a restored cluster reuses the version of a deletion for which the credentials are not there, and silence begins unheard (S5)",
+  303_578:
+    "a create sent while the credentials led to where one was made unseen takes effect when that one is recorded (S1)",
   83_844: "a watch that fell silent tells of an edit before it tells that the resource only observes (D4)",
 };
 
