@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { messageOf } from "../src/core/text.ts";
 import { parseArgs } from "node:util";
 import { parseAllDocuments, stringify } from "yaml";
 
@@ -45,7 +46,7 @@ function commandLine() {
       },
     });
   } catch (error) {
-    const what = error instanceof Error ? error.message.split(". To specify")[0] : String(error);
+    const what = messageOf(error).split(". To specify")[0];
     console.error(`error: ${what}; this stand-in knows only what the documents use. ${USAGE}`);
     Deno.exit(1);
   }
@@ -248,7 +249,7 @@ function asked(): Json {
   try {
     return JSON.parse(values.patch ?? "");
   } catch (error) {
-    throw new Error(`-p needs a patch in JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new Error(`-p needs a patch in JSON: ${messageOf(error)}`);
   }
 }
 
@@ -313,7 +314,7 @@ try {
   else if (command === "wait") await wait(words);
   else throw new Error(USAGE);
 } catch (error) {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   console.error(text.startsWith("Error from server") ? text : `error: ${text}`);
   Deno.exit(1);
 }

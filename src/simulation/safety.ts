@@ -6,6 +6,7 @@
 import { ANNOTATION, FINALIZER, TAG } from "../api/constants.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import type { Effect } from "../providers/simulated/ledger.ts";
+import type { CloudRecord } from "../providers/simulated/types.ts";
 import { isObserveOnly, policiesOf } from "../statechart/facts.ts";
 import { isNew } from "../statechart/knowledge.ts";
 import { BindingJudge } from "./bindings.ts";
@@ -131,6 +132,23 @@ export class Safety {
     return calls.findLast((call) => call.id === id)?.at ?? at;
   }
 
+  /**
+   * Whether a create went where nobody could know of those that lived there: the credentials lead, since before its lookup
+   * was over, to where one was made that nobody recorded, or that is recorded under another account, or whose absence
+   * another account told in a moment (A2).
+   */
+  #isOfUnseen(effect: Effect, live: readonly CloudRecord[]): boolean {
+    const uid = effect.uid ?? "";
+    const now = this.world.clock.monotonic();
+    const { switchedAt, isBlinded, noticeMs } = this.books;
+    const named = (this.#accountAt.get(uid) ?? 0) > this.#sentAt(effect)
+      ? undefined
+      : this.world.store.byUid(uid)?.status?.account;
+    return (named === undefined || named !== effect.account || isBlinded) &&
+      now - switchedAt < noticeMs &&
+      live.every((d) => d.id === effect.id || (this.#madeAt.get(d.id) ?? now) < switchedAt);
+  }
+
   #onCreate(effect: Effect): void {
     const { cloud, store } = this.world;
     const uid = effect.uid ?? "";
@@ -140,20 +158,13 @@ export class Safety {
     this.#madeAt.set(effect.id, now);
     if (this.books.isAway) this.books.taint(uid, "account");
     const live = (cloud.liveByUid().get(uid) ?? []).filter((d) => d.account === effect.account);
-    // The credentials lead, since before the lookup was over, to where one was made that nobody recorded, or that is
-    // recorded under another account, or whose absence another account told in a moment (A2).
-    const named = (this.#accountAt.get(uid) ?? 0) > this.#sentAt(effect)
-      ? undefined
-      : object?.status?.account;
-    const unseen = (named === undefined || named !== effect.account || this.books.isBlinded) &&
-      now - this.books.switchedAt < this.books.noticeMs &&
-      live.every((d) => d.id === effect.id || (this.#madeAt.get(d.id) ?? now) < this.books.switchedAt);
     const excuses: Taint[] = ["looksNew", "duplicated", "restored"];
-    if (
-      live.length > 1 && !this.books.excused("S1", uid, ...excuses, ...unseen ? ["account" as const] : [])
-    ) {
-      const ids = live.map((d) => `${d.id} (${d.state})`).join(", ");
-      this.fail("S1", `${live.length} live databases for ${object?.metadata.name ?? uid}: ${ids}`);
+    if (live.length > 1) {
+      if (this.#isOfUnseen(effect, live)) excuses.push("account");
+      if (!this.books.excused("S1", uid, ...excuses)) {
+        const ids = live.map((d) => `${d.id} (${d.state})`).join(", ");
+        this.fail("S1", `${live.length} live databases for ${object?.metadata.name ?? uid}: ${ids}`);
+      }
     }
     if (object === undefined) {
       if (this.books.excused("S2", uid, "forced", "looksNew", "restored", "abandoned")) return;

@@ -11,6 +11,14 @@ import { inWorld } from "../support/world.ts";
 
 const MINUTE = 60_000;
 
+/** A refusal that pauses the account for so many seconds. */
+const throttledFor = (retryAfterSeconds: number) => ({
+  status: 429,
+  code: "Throttled",
+  message: "Too many requests",
+  retryAfterSeconds,
+});
+
 /** Distinct `Ready` conditions of a resource in the order they were written. */
 function readyWords(world: Parameters<Parameters<typeof inWorld>[1]>[0]): string[] {
   const words = world.cluster.writes.map(({ object }) => {
@@ -364,13 +372,7 @@ Deno.test("Seed 24240: a create that waits in the queue is not sent once its res
   inWorld({ latencyMs: 100 }, async (world) => {
     world.start({ pollIntervalMs: 10 * MINUTE });
     await world.run(1_000);
-    const throttled = {
-      status: 429,
-      code: "Throttled",
-      message: "Too many requests",
-      retryAfterSeconds: 120,
-    };
-    world.cloud.faults.refuse("info", throttled, 1);
+    world.cloud.faults.refuse("info", throttledFor(120), 1);
     await world.until("throttled", () => world.cloud.ledger.calls({ verb: "info" }).length > 1, 2 * MINUTE);
     await world.run(1_000); // it was answered
     world.cluster.create("default", "orders");
@@ -432,13 +434,7 @@ Deno.test("Seed 13142: nothing is waited for any more once the operator has stop
     const names = ["a", "b", "c", "d"];
     for (const name of names) world.cluster.create("default", name);
     await world.available(...names);
-    const throttled = {
-      status: 429,
-      code: "Throttled",
-      message: "Too many requests",
-      retryAfterSeconds: 600,
-    };
-    world.cloud.faults.refuse("list", throttled, 1);
+    world.cloud.faults.refuse("list", throttledFor(600), 1);
     await world.until("throttled", () => process.operator.site.scheduler.pauses > 0, 2 * MINUTE);
     for (const name of names) world.cluster.delete("default", name);
     await world.run(10_000); // the CRD is asked again and again
