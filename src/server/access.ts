@@ -23,7 +23,7 @@ export const STREAM_MS = 300_000;
 /** Requests that may wait for a review at once: of all strangers, and of each who was let in before. */
 const MAX_WAITING = 64;
 /** Reviews that strangers may cost together: a first visit is two. */
-const STRANGERS = { perSecond: 10, burst: 40 };
+const STRANGERS = { ratePerSecond: 10, burst: 40 };
 /** Longest token that is sent to be reviewed, in characters. */
 const MAX_TOKEN = 16_384;
 /** Longest path that is: no longer one is served, and each is kept with its answer. */

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Clock } from "../core/clock.ts";
+import { type Rate, TokenBucket } from "../core/token_bucket.ts";
 import type { Identity } from "../kube/reviews.ts";
 
 /** Visitors that are kept of each kind. */
@@ -13,7 +14,7 @@ const MAX_KEPT = 1_000;
 const MAX_PATHS = 64;
 const STRANGERS_PATHS = 4;
 /** Reviews that one who was let in may cost: one a minute, and one for each path. */
-const KNOWN = { perSecond: 5, burst: 100 };
+const KNOWN: Rate = { ratePerSecond: 5, burst: 100 };
 /** How long after he was let in a visitor is no stranger, in milliseconds. */
 const KNOWN_MS = 600_000;
 
@@ -39,28 +40,15 @@ export interface Visitor {
 export class Lane {
   /** Requests that wait. */
   waiting = 0;
-  readonly #clock: Clock;
-  readonly #perSecond: number;
-  readonly #burst: number;
-  #left: number;
-  #at: number;
+  readonly #bucket: TokenBucket;
 
-  constructor(clock: Clock, { perSecond, burst }: { readonly perSecond: number; readonly burst: number }) {
-    this.#clock = clock;
-    this.#perSecond = perSecond;
-    this.#burst = burst;
-    this.#left = burst;
-    this.#at = clock.monotonic();
+  constructor(clock: Clock, rate: Rate) {
+    this.#bucket = new TokenBucket(rate, () => clock.monotonic());
   }
 
   /** Whether one more review may begin now, which then counts. */
   take(): boolean {
-    const now = this.#clock.monotonic();
-    this.#left = Math.min(this.#burst, this.#left + (now - this.#at) / 1_000 * this.#perSecond);
-    this.#at = now;
-    if (this.#left < 1) return false;
-    this.#left--;
-    return true;
+    return this.#bucket.take() === undefined;
   }
 }
 

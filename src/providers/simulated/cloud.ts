@@ -11,8 +11,8 @@
 import { TAG } from "../../api/constants.ts";
 import type { Clock } from "../../core/clock.ts";
 import { jitter, type Random } from "../../core/random.ts";
+import { TokenBucket } from "../../core/token_bucket.ts";
 import { sleep } from "../../core/wait.ts";
-import { Bucket } from "./bucket.ts";
 import { type Fault, type FaultContext, Faults, REFUSALS } from "./faults.ts";
 import { type CallEntry, Ledger } from "./ledger.ts";
 import { letsIn, settleLogin } from "./logins.ts";
@@ -52,7 +52,7 @@ export class SimulatedCloud {
   readonly #timeline = new Timeline();
   readonly #model: CloudModel;
   readonly #results = new Map<number, CloudAnswer | undefined>();
-  readonly #bucket: Bucket;
+  readonly #bucket: TokenBucket;
 
   constructor({ clock, random, ...settings }: SimulatedCloudOptions) {
     this.settings = { ...structuredClone(DEFAULT_SETTINGS) };
@@ -60,7 +60,7 @@ export class SimulatedCloud {
     this.#clock = clock;
     this.#random = random;
     this.faults = new Faults(random, this.settings, () => clock.monotonic());
-    this.#bucket = new Bucket(this.settings, () => clock.monotonic());
+    this.#bucket = new TokenBucket(this.settings, () => clock.monotonic());
     this.#model = new CloudModel({
       settings: this.settings,
       random,
