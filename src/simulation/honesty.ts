@@ -50,7 +50,7 @@ export class Honesty {
     this.#specs.set(uid, specs.set(generation, [...lives, object.spec]));
     if (by === "user" || type === "DELETED" || before?.status === object.status) return;
     const known = this.#sent.get(`${by} ${object.metadata.name}`);
-    this.#onClaim(object, before, by, known?.metadata.generation);
+    this.#onClaim(object, before, by, known);
     for (const condition of object.status?.conditions ?? []) this.#onCondition(object, condition);
     // One whose answer was lost may be sent again, and one that was written against an old copy.
     const late = (this.world.plan.kube.late ?? 0) > 0; // what was known when it was sent is not known any more
@@ -64,7 +64,7 @@ export class Honesty {
     { metadata, status }: ExternalDatabase,
     before: ExternalDatabase | undefined,
     by: string,
-    known = Infinity,
+    known: ExternalDatabase | undefined,
   ): void {
     const { name, uid } = metadata;
     const claimed = Math.max(
@@ -73,11 +73,19 @@ export class Honesty {
         before?.status?.conditions?.some((b) => equal(b, c)) ? 0 : c.observedGeneration ?? 0
       ),
     );
-    if (claimed > known && !this.restored(uid)) {
-      this.fail("observedGeneration", `${by} claims generation ${claimed} of ${name} and knows ${known}`);
+    const { generation = Infinity } = known?.metadata ?? {};
+    if (claimed > generation && !this.restored(uid)) {
+      this.fail(
+        "observedGeneration",
+        `${by} claims generation ${claimed} of ${name} and knows ${generation}`,
+      );
     }
     const synced = status?.conditions?.find((c) => c.type === "Synced");
     if (synced?.status !== "True") return;
+    // A patch that says nothing of it leaves what a restored cluster says again, which its writer took to be overwritten.
+    const says = (object: ExternalDatabase | undefined) =>
+      object?.status?.conditions?.some((c) => equal(c, synced)) ?? false;
+    if (this.restored(uid) && says(before) && !says(known)) return;
     const specs = this.#specs.get(uid)?.get(synced.observedGeneration ?? 0);
     const spec = specs?.at(-1);
     const record = this.world.cloud.get(status?.providerId ?? "");

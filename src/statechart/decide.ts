@@ -6,7 +6,6 @@
  *
  * @module
  */
-import { TAG } from "../api/constants.ts";
 import { boundReadiness, heedBinding } from "./decide_binding.ts";
 import { classVerdict, heedClass, inheriting, isRotatedSince, mayBegin, notAllowed } from "./class_view.ts";
 import { decideCreation } from "./decide_creation.ts";
@@ -16,7 +15,6 @@ import { decideObserveOnly } from "./decide_observe_only.ts";
 import { type Decision, isEffect, type Verdict } from "./decision.ts";
 import {
   accountDiffers,
-  belongsToOther,
   incarnationOf,
   isObserveOnly,
   isReadDue,
@@ -26,6 +24,7 @@ import {
   presentDatabase,
   specOf,
   specProblem,
+  unrecordedDatabase,
 } from "./facts.ts";
 import { hasFinalizer, isNew, type Knowledge } from "./knowledge.ts";
 import { statusChange, statusDiffers, statusOf } from "./status.ts";
@@ -88,12 +87,11 @@ export function plan(k: Knowledge, view: View): Decision {
     return finalize(k, view);
   }
   // Rule 6: an id is recorded before anything else, a pause too; a dying one starts over when that is over.
-  const created = presentDatabase(k);
-  const unrecorded = object.status?.providerId === undefined && hasFinalizer(object) &&
-    created !== undefined &&
-    !belongsToOther(k, created) && (!observes || created.tags[TAG.uid] === object.metadata.uid);
+  const created = hasFinalizer(object) ? unrecordedDatabase(k) : undefined;
   const held = problem !== undefined || specOf(object).paused === true;
-  if (unrecorded && (!held || created.state !== "Deleting")) return recordOrStartOver(k, view, created);
+  if (created !== undefined && (!held || created.state !== "Deleting")) {
+    return recordOrStartOver(k, view, created);
+  }
   if (problem !== undefined) {
     return holding(k, view, no("InvalidSpec", `${problem}; edit the resource to mend it`));
   }

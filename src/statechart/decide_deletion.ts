@@ -15,7 +15,6 @@ import {
   absenceConfirmed,
   absenceSettledAt,
   accountDiffers,
-  belongsToOther,
   hasAccountSpoken,
   isAccountConfirmed,
   isBeingRemoved,
@@ -31,6 +30,7 @@ import {
   settledAt,
   specOf,
   transitionalPollMs,
+  unrecordedDatabase,
 } from "./facts.ts";
 import { hasFinalizer, type Knowledge } from "./knowledge.ts";
 import { listedReadiness, no, normalise, silenceReason, unknown } from "./verdicts.ts";
@@ -57,11 +57,8 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
   if (object.metadata.annotations?.[ANNOTATION.abandon] === object.metadata.uid) return release("abandon");
   // D4: what only observes leaves everything as it is. A pause holds it as it holds all others.
   if (isObserveOnly(object) && !specOf(object).paused) return release("observeOnly");
-  const created = presentDatabase(k);
-  if (
-    object.status?.providerId === undefined && created !== undefined && created.state !== "Deleting" &&
-    !belongsToOther(k, created)
-  ) {
+  const created = unrecordedDatabase(k);
+  if (created !== undefined && created.state !== "Deleting") {
     return { ...said, step: "record", database: created }; // rule 6 holds here too: a crash must not lose the id
   }
   if (specOf(object).paused) {

@@ -125,6 +125,18 @@ export function presentDatabase(k: Knowledge): ExternalState | undefined {
   return id === undefined || id === database.id ? database : undefined;
 }
 
+/**
+ * A database that is this CR's and not recorded yet: one that carries its UID, or that a create answered and nobody's
+ * tags claim. What was only looked at is none, though the CR manages now (S3).
+ */
+export function unrecordedDatabase({ object, observation }: Knowledge): ExternalState | undefined {
+  if (object.status?.providerId !== undefined || observation?.kind !== "present") return undefined;
+  const { database, onlyObserved = false } = observation;
+  const owner = database.tags[TAG.uid];
+  if (owner === object.metadata.uid) return database;
+  return owner === undefined && !onlyObserved && !isObserveOnly(object) ? database : undefined;
+}
+
 /** Whether what was last seen is not the recorded database: a status that was edited names one that nobody read yet. */
 export function isUnseen(k: Knowledge): boolean {
   const { observation, object } = k;

@@ -38,7 +38,13 @@ export interface ExternalState {
 
 /** What a read by id said; `sentAt` is the monotonic time at which the request was sent, in milliseconds. */
 export type Observation =
-  | { readonly kind: "present"; readonly database: ExternalState; readonly sentAt: number }
+  | {
+    readonly kind: "present";
+    readonly database: ExternalState;
+    readonly sentAt: number;
+    /** Read while the CR only observed: that it is there does not make it this CR's (S3). */
+    readonly onlyObserved?: true;
+  }
   | { readonly kind: "absent"; readonly id: string; readonly sentAt: number };
 
 /** What a lookup by UID tag said. */

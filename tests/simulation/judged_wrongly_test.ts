@@ -33,6 +33,8 @@ const SEEDS: Readonly<Record<number, string>> = {
     "a restored cluster reuses the version of a deletion for which the credentials are not there, and silence begins unheard (S5)",
   303_578:
     "a create sent while the credentials led to where one was made unseen takes effect when that one is recorded (S1)",
+  19_870:
+    "a patch of before the watch heard of a restore leaves a condition that it took to be overwritten (observedGeneration)",
   83_844: "a watch that fell silent tells of an edit before it tells that the resource only observes (D4)",
 };
 

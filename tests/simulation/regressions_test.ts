@@ -464,3 +464,30 @@ Deno.test("Seed 30607: who adopts a database sets no password while one of its l
     const password = world.secrets.read("taken-connection")?.password ?? "";
     assert(cloud.loginWorks(id, password), "the Secret does not log in");
   }));
+
+for (const named of [true, false]) {
+  Deno.test(
+    `Seed 16426: what was looked at a moment before its resource manages is ${
+      named ? "adopted with its tags" : "nobody's, where the spec names it no more"
+    }`,
+    () =>
+      inWorld({ latencyMs: 2_000 }, async (world) => {
+        world.start();
+        const { cloud, cluster } = world;
+        const { id } = cloud.insert({ name: "theirs" });
+        await world.run(10_000);
+        cluster.create("default", "orders", { managementPolicy: "ObserveOnly", providerId: id });
+        await world.until("looked at", () => cloud.ledger.calls({ verb: "get" }).length > 0);
+        cluster.edit("default", "orders", {
+          managementPolicy: "Full",
+          providerId: named ? id : undefined,
+        });
+        await world.available("orders");
+        const { uid } = world.get("orders")?.metadata ?? {};
+        assertEquals(world.get("orders")?.status?.providerId === id, named);
+        assertEquals(world.get("orders")?.status?.adopted ?? false, named);
+        assertEquals(cloud.get(id)?.tags[TAG.uid] === uid, named);
+        assertEquals(cloud.databases().length, named ? 1 : 2);
+      }),
+  );
+}

@@ -149,6 +149,19 @@ table("observe-only", {
     is: "Pending/record",
     id: "db-9",
   },
+  "what was only looked at is not recorded by one that manages now: its own is looked for, then it is adopted":
+    {
+      k: known(cr({ spec: { providerId: "db-9" } }), {
+        observation: { kind: "present", database: theirs(), sentAt: NOW, onlyObserved: true },
+      }),
+      is: "Pending/lookup",
+    },
+  "nor does the deletion of one that manages now record it": {
+    k: known(deleting({ spec: { providerId: "db-9" } }), {
+      observation: { kind: "present", database: theirs(), sentAt: NOW, onlyObserved: true },
+    }),
+    is: "Deleting/lookup",
+  },
   "what is not there is looked for again in a period": {
     k: known(watched({}), { observation: absent(1_000, "db-9") }),
     is: "Pending/wait",

@@ -37,7 +37,10 @@ export const observe: EffectFunction = async (env, { knowledge }, signal) => {
   const observation = await readById(env, id, laneOf(knowledge), signal);
   env.metrics.cache(false);
   if (observation.kind === "absent") absent(env, knowledge);
-  else env.notePresent(knowledge.object.metadata.uid);
+  else {
+    env.notePresent(knowledge.object.metadata.uid);
+    if (isObserveOnly(knowledge.object)) return { observation: { ...observation, onlyObserved: true } };
+  }
   return { observation };
 };
 

@@ -260,7 +260,7 @@ export const CREATING: readonly RuleMutant[] = [
     "the answer of a create is not recorded before anything else",
     decide,
     "plan",
-    'unrecorded && (!held || created.state !== "Deleting")',
+    'created !== undefined && (!held || created.state !== "Deleting")',
     "false",
   ),
   mutant(
@@ -278,7 +278,7 @@ export const CREATING: readonly RuleMutant[] = [
     "a deletion goes ahead of the record of a create's answer",
     "statechart/decide_deletion.ts",
     "decideDeletion",
-    'object.status?.providerId === undefined && created !== undefined && created.state !== "Deleting" && !belongsToOther(k, created)',
+    'created !== undefined && created.state !== "Deleting"',
     "false",
   ),
   mutant(

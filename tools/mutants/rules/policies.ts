@@ -128,6 +128,15 @@ export const POLICIES: readonly RuleMutant[] = [
     "false",
   ),
   mutant(
+    "S3",
+    "looked at is its own",
+    "a database that was only looked at is recorded by a resource that manages now",
+    facts,
+    "unrecordedDatabase",
+    "!onlyObserved",
+    "true",
+  ),
+  mutant(
     "rule 14",
     "observe-only comes too late",
     "a change that waits for its turn does not heed that its resource only observes now",
