@@ -23,8 +23,10 @@ export class Hearing {
   readonly #asked = new Map<string, Asked>();
   /** How many status writes of each resource wait for their answers. */
   readonly #writing = new Map<string, number>();
-  /** UIDs whose id was sent to be recorded by a write that was not answered: it may have landed, or not. */
-  readonly unsure = new Set<string>();
+  /** UIDs whose id was sent to be recorded by a write that was not answered. */
+  readonly #unanswered = new Set<string>();
+  /** UIDs of those whose write was refused, by the resource: a read since then says what became of it. */
+  readonly #refused = new Map<string, string>();
 
   constructor(
     private readonly clock: VirtualClock,
@@ -46,6 +48,11 @@ export class Hearing {
     return this.#asked.get(uid);
   }
 
+  /** Whether the id of a CR was sent to be recorded and may have landed, or not. */
+  isUnsure(uid: string): boolean {
+    return this.#unanswered.has(uid) || [...this.#refused.values()].includes(uid);
+  }
+
   /** The cluster's port, whose answers are remembered. */
   cluster(inner: Cluster, gate: Gate): Cluster {
     return {
@@ -56,6 +63,7 @@ export class Hearing {
         if (unheard) return await answer;
         const object = await this.#told(answer);
         this.#asked.set(object.metadata.uid, { object, sentAt });
+        this.#refused.delete(keyText(key));
         return object;
       },
       list: (request) => gate.call("kube list", () => inner.list(request)),
@@ -67,7 +75,7 @@ export class Hearing {
       patchStatus: (key, operations, o) => {
         const send = () =>
           this.#written(key, inner.patchStatus(key, operations, o)).catch((error: unknown) =>
-            this.#unanswered(operations, error)
+            this.#unwritten(key, operations, error)
           );
         return this.#told(gate.call(`kube patchStatus ${key.name} ${brief(operations)}`, send));
       },
@@ -102,11 +110,15 @@ export class Hearing {
   }
 
   /** A status write failed: where it was to record an id and may have landed, that is remembered. */
-  #unanswered(operations: readonly JsonPatchOperation[], error: unknown): never {
+  #unwritten(of: ObjectKey, operations: readonly JsonPatchOperation[], error: unknown): never {
     const uid = operations.find((o) => o.op === "test" && o.path === "/metadata/uid");
     const records = operations.some((o) => o.op === "add" && o.path === "/status/providerId");
-    const open = error instanceof KubeError && UNANSWERED.has(error.kind);
-    if (open && records && uid?.op === "test") this.unsure.add(String(uid.value));
+    if (records && uid?.op === "test" && error instanceof KubeError) {
+      if (UNANSWERED.has(error.kind)) this.#unanswered.add(String(uid.value));
+      if (error.kind === "conflict" || error.kind === "invalid") {
+        this.#refused.set(keyText(of), String(uid.value));
+      }
+    }
     throw error;
   }
 

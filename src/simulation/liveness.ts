@@ -73,7 +73,7 @@ export function countActors(world: World): number {
 function mustFollow(world: World, safety: Safety, uid: string, { state }: CloudRecord): boolean {
   const vanished = safety.books.vanished.get(uid);
   if (vanished === undefined || vanished.writer !== world.working?.name || state === "Deleting") return false;
-  if (world.working.hearing.unsure.has(uid)) return false; // its maker cannot know that no CR named it: it reports an orphan
+  if (world.working.hearing.isUnsure(uid)) return false; // its maker cannot know that no CR named it: it reports an orphan
   const { spec, status } = vanished.object;
   return !safety.books.wasNamed(uid) && status?.incarnation === undefined && !spec.paused &&
     policiesOf(vanished.object).deletion === "Delete" && spec.providerId === undefined &&

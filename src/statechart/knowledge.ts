@@ -235,7 +235,7 @@ export interface Learned {
   readonly retained?: true | undefined;
   readonly released?: true | undefined;
   readonly releaseAsked?: true | undefined;
-  /** The write of a first id was sent and not answered. */
+  /** The write of a first id was sent, and not answered, or refused and not read since. */
   readonly recordAsked?: true | undefined;
   readonly conflict?: string | null | undefined;
   readonly duplicates?: readonly string[] | undefined;

@@ -80,7 +80,7 @@ Deno.test("S2: one whose id may have been recorded by a write that was not answe
     assertEquals([process.operator.orphans.orphans.length, process.operator.supervisor.size], [1, 0]);
   }));
 
-Deno.test("C6: a record that was refused, and read again in vain, has named nothing: the database goes (seed 33154)", () =>
+Deno.test("S2: one whose record was refused, and read again in vain, may be named by what a proxy sent twice: it is reported and not deleted (seeds 33154, 48507)", () =>
   inWorld({ latencyMs: 40, readLagMs: 0 }, async (world) => {
     let reads = 0;
     world.cluster.fault = ({ verb, phase }) => {
@@ -97,6 +97,26 @@ Deno.test("C6: a record that was refused, and read again in vain, has named noth
     const first = world.cluster.create("default", "orders").metadata.uid;
     await world.run(180_000);
     assert(reads > 0, "it was not read again");
+    const made = world.cloud.ledger.createEffects().filter((e) => e.uid === first).map((e) => e.id);
+    assertEquals(made.length, 1);
+    assertEquals(world.cloud.databases().filter((d) => made.includes(d.id)).length, 1);
+    assertEquals(process.operator.orphans.orphans.map((o) => o.id), made);
+    assert(errors(world).length > 0);
+  }));
+
+Deno.test("C6: one whose record was refused, and read again, has named nothing: the database goes", () =>
+  inWorld({ latencyMs: 40, readLagMs: 0 }, async (world) => {
+    let writes = 0;
+    world.cluster.fault = ({ verb, phase }) => {
+      if (verb !== "patchStatus" || phase !== "before" || writes++ > 0) return;
+      world.cluster.vanish("default", "orders");
+      world.cluster.create("default", "orders"); // a namesake: the test of the UID refuses the patch
+    };
+    world.cluster.latencyMs = 10;
+    const process = world.start({ pollIntervalMs: 30_000 });
+    await world.run(1_000);
+    const first = world.cluster.create("default", "orders").metadata.uid;
+    await world.run(180_000);
     const made = world.cloud.ledger.createEffects().filter((e) => e.uid === first).map((e) => e.id);
     assertEquals(made.length, 1);
     assertEquals(world.cloud.databases().filter((d) => made.includes(d.id)), []);

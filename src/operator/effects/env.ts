@@ -188,7 +188,7 @@ export async function patching(
     if (error.kind === "notFound") return { gone: true };
     if (error.kind !== "conflict" && error.kind !== "invalid") throw stepError(error);
     const object = await readObject(env, known, signal).catch((failed: unknown) => {
-      // The read failed; the patch had its answer, and nothing of it has landed.
+      // Of the answer alone nobody knows whether it refused what a proxy had sent twice, and what landed at first.
       throw failed instanceof StepError ? failed.of(error.kind) : failed;
     });
     if (object === undefined) return { gone: true };

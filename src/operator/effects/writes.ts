@@ -290,12 +290,14 @@ function stillObserved(object: ExternalDatabase): JsonPatchOperation[] {
 }
 
 /**
- * A record that failed: the account that the database was seen in is known all the same (S4, A2). Without an answer the
- * id may have been recorded: what anybody may have been told of is not deleted behind a CR that vanishes (S2).
+ * A record that failed: the account that the database was seen in is known all the same (S4, A2). Without an answer, or
+ * refused and not read since, the id may have been recorded: what anybody may have been told of is not deleted behind a
+ * CR that vanishes (S2).
  */
 function unrecorded(error: unknown, account: string | undefined): never {
   if (!(error instanceof StepError)) throw error;
-  const asked = UNANSWERED.has(error.code) ? { recordAsked: true as const } : {};
+  const unread = error.errorClass === "kubernetes" && (error.code === "conflict" || error.code === "invalid");
+  const asked = unread || UNANSWERED.has(error.code) ? { recordAsked: true as const } : {};
   throw error.knowing({ ...error.learned, seenUnder: account, ...asked });
 }
 
