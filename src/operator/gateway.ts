@@ -207,18 +207,19 @@ export class ProviderGateway {
     return this.#change({ verb: "modify", lane, signal, wanted, call, request }, turn);
   }
 
-  /** Sends a delete, which takes a snapshot of that name first where one is given (rule 17). */
+  /** Sends a delete, which takes a snapshot of that name first where one is given (rule 17); `prepare` as of a create. */
   delete(
     id: string,
     lane: Lane,
     signal: AbortSignal,
     wanted: () => void,
+    prepare?: () => Promise<void>,
     finalSnapshot?: string,
   ): Promise<Answer<void>> {
     const more = finalSnapshot === undefined ? {} : { finalSnapshot };
     const turn = this.#changes.turn(id, "delete");
     const call = (o: CallOptions) => this.#provider.delete(id, { ...o, ...more });
-    return this.#change({ verb: "delete", lane, signal, wanted, call }, turn);
+    return this.#change({ verb: "delete", lane, signal, wanted, call, prepare }, turn);
   }
 
   async #change<T>(sending: Sending<T>, turn: Turn): Promise<Answer<T>> {

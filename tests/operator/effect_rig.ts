@@ -25,6 +25,8 @@ import { db, NOW, view } from "../statechart/support.ts";
 export interface Answers {
   /** The quorum read of the CR; what is known, if absent. */
   readonly read?: ExternalDatabase | KubeError;
+  /** Every later one of them; as the first, if absent. */
+  readonly readAgain?: ExternalDatabase | KubeError;
   /** A read of a CR of another name; none, if absent. */
   readonly other?: ExternalDatabase | KubeError;
   /** What a patch of the CR, or of its status, is answered with; the CR as it was read, if absent. */
@@ -79,6 +81,7 @@ export class EffectRig {
   #answers: Answers = {};
   #known: ExternalDatabase | undefined;
   #reads = 0;
+  #objectReads = 0;
   #sent: string[] = [];
   #asked: string[] = [];
   #requests: unknown[] = [];
@@ -129,8 +132,9 @@ export class EffectRig {
           heeds(signal, "read");
           const own = name === this.#known?.metadata.name && namespace === this.#known.metadata.namespace;
           this.#asked.push(own ? "resource" : `${namespace}/${name}`);
-          const { read, other = new KubeError("notFound", "no such resource") } = this.#answers;
-          return this.#object(own ? read : other);
+          const { read, readAgain = read, other = new KubeError("notFound", "no such resource") } =
+            this.#answers;
+          return this.#object(own ? this.#objectReads++ === 0 ? read : readAgain : other);
         },
         patch,
         patchStatus: patch,
@@ -156,7 +160,8 @@ export class EffectRig {
         create: (...args: readonly unknown[]) =>
           mutation("create", args[4] as () => Promise<void>)(...args.slice(0, 4)),
         modify: mutation("modify"),
-        delete: (...args: readonly unknown[]) => mutation("delete")(...args.slice(0, 4)), // before the final snapshot
+        delete: (...args: readonly unknown[]) =>
+          mutation("delete", args[4] as () => Promise<void>)(...args.slice(0, 4)), // before the final snapshot
       },
       classOf: () => "",
       recorder: { record: (event: EventRecord) => void this.events.push(event) },
@@ -192,7 +197,7 @@ export class EffectRig {
 
   /** Runs an effect. */
   async run(effect: EffectFunction, knowledge: Knowledge, answers: Answers = {}): Promise<Run> {
-    [this.#answers, this.#known, this.#reads] = [answers, knowledge.object, 0];
+    [this.#answers, this.#known, this.#reads, this.#objectReads] = [answers, knowledge.object, 0, 0];
     [this.#sent, this.#asked, this.#patches, this.#requests] = [[], [], [], []];
     const verdict = { status: "False", reason: "Creating", message: "" } as const;
     const decision = {

@@ -251,13 +251,13 @@ export function changeFailed(
 export function stillWanted(latest: () => Knowledge, what: string): () => void {
   return () => {
     const { object, gone } = latest();
-    if (
-      gone || object.metadata.deletionTimestamp !== undefined || specOf(object).paused ||
-      isObserveOnly(object)
-    ) {
-      throw new SupersededError(`The ${what} is no longer wanted`);
-    }
+    if (gone || !isManaged(object)) throw new SupersededError(`The ${what} is no longer wanted`);
   };
+}
+
+/** Whether anything is done for a CR at the provider while it lives. */
+export function isManaged(object: ExternalDatabase): boolean {
+  return object.metadata.deletionTimestamp === undefined && !specOf(object).paused && !isObserveOnly(object);
 }
 
 /** Which of a lookup's databases are superfluous: all live ones but `kept` (S1). */

@@ -7,7 +7,14 @@ import { ANNOTATION } from "../../api/constants.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
 import { ProviderError } from "../../providers/port.ts";
 import { quote } from "../../statechart/drift.ts";
-import { everAvailable, isObserveOnly, ownership, policiesOf, specOf } from "../../statechart/facts.ts";
+import {
+  everAvailable,
+  isObserveOnly,
+  ownership,
+  policiesOf,
+  PROOF_MS,
+  specOf,
+} from "../../statechart/facts.ts";
 import type { EffectInput } from "../../statechart/context.ts";
 import type { ExternalState, Learned, Observation } from "../../statechart/knowledge.ts";
 import { learn } from "../../statechart/learn.ts";
@@ -18,6 +25,7 @@ import {
   type EffectEnv,
   type EffectFunction,
   having,
+  isManaged,
   readById,
   readObject,
   stepError,
@@ -31,6 +39,7 @@ import { absent } from "./reads.ts";
 export const remove: EffectFunction = async (env, input, signal) => {
   const { knowledge } = input;
   const lost = vanished(knowledge)?.object;
+  const readAt = env.clock.monotonic();
   const found = await readObject(env, knowledge.object, signal);
   if (found !== undefined && lost !== undefined) return { foundAlive: true };
   const object = found ?? lost;
@@ -41,7 +50,7 @@ export const remove: EffectFunction = async (env, input, signal) => {
   const work = async () => {
     const crd = await crdState(env, signal);
     if (crd !== "established") return { ...base, crdTerminating: true }; // rule 13: abandoned, not deleted
-    return await env.crd.whileWaiting(() => removeOne(env, input, object, base, signal));
+    return await env.crd.whileWaiting(() => removeOne(env, input, { object, readAt }, base, signal));
   };
   return await (lost === undefined ? having(object, work) : work());
 };
@@ -50,7 +59,7 @@ export const remove: EffectFunction = async (env, input, signal) => {
 async function removeOne(
   env: EffectEnv,
   { knowledge, decision, latest }: EffectInput,
-  object: ExternalDatabase,
+  { object, readAt }: Read,
   base: Learned,
   signal: AbortSignal,
 ): Promise<Learned> {
@@ -95,13 +104,17 @@ async function removeOne(
     if (!isSnapshotSaid(latest(), object, finalSnapshot)) return seen;
     if (view.provider?.snapshots !== true) return seen;
   }
-  const wanted = () => {
-    const now = vanished(latest()) ?? latest();
-    if (now.gone || !mayRemove(now.object)) throw new SupersededError("The deletion is no longer wanted");
+  const stillDoomed = (now: ExternalDatabase) => {
+    if (!mayRemove(now)) throw new SupersededError("The deletion is no longer wanted");
     // A snapshot that is asked for meanwhile must be taken; one that is not any more does no harm.
-    if (finalSnapshot === undefined && snapshotOf(now.object, database) !== undefined) {
+    if (finalSnapshot === undefined && snapshotOf(now, database) !== undefined) {
       throw new SupersededError("A final snapshot is wanted now");
     }
+  };
+  const wanted = () => {
+    const now = vanished(latest()) ?? latest();
+    if (now.gone) throw new SupersededError("The deletion is no longer wanted");
+    stillDoomed(now.object);
     // Turns at a slow cloud can be minutes away, and `kubectl delete crd` may come before them (rule 13).
     if (!env.crd.isEstablished) throw new SupersededError("The CRD may be going");
   };
@@ -111,7 +124,40 @@ async function removeOne(
     if (error instanceof SupersededError) return seen;
     throw stepError(error, seen);
   }
-  return await send(env, object, id, seen, signal, wanted, finalSnapshot);
+  const again = new ReadAgain(env, { object, readAt }, signal, stillDoomed, lost !== undefined);
+  return await send(env, object, id, seen, signal, wanted, again, finalSnapshot);
+}
+
+/** A read of a CR, and when it was sent. */
+interface Read {
+  readonly object: ExternalDatabase;
+  readonly readAt: number;
+}
+
+/** The read that a delete relies on (rule 9), made again where its turn comes late: watches may have been silent since (rule 14). */
+class ReadAgain {
+  /** What it showed, where it was made. */
+  learned: Learned = {};
+
+  /** `wanted` throws a {@linkcode SupersededError} where what it shows asks for no delete; a CR that is `lost` is to be gone. */
+  constructor(
+    private readonly env: EffectEnv,
+    private readonly read: Read,
+    private readonly signal: AbortSignal,
+    private readonly wanted: (object: ExternalDatabase) => void,
+    private readonly lost = false,
+  ) {}
+
+  /** Reads again, if it is time. */
+  async whenLate(): Promise<void> {
+    const { env, read, lost } = this;
+    if (env.clock.monotonic() - read.readAt <= PROOF_MS) return;
+    const object = await readObject(env, read.object, this.signal);
+    if (lost && object === undefined) return;
+    this.learned = lost ? { foundAlive: true } : object === undefined ? { gone: true } : { object };
+    if (lost || object === undefined) throw new SupersededError("The deletion is no longer wanted");
+    this.wanted(object);
+  }
 }
 
 /** Whether policy, protection, pause and abandonment let the database go. */
@@ -141,15 +187,11 @@ async function unprotect(
 
 /** Deletes a database that failed before it was ever available, to make room for the next incarnation (rule 7). */
 export const discard: EffectFunction = async (env, { knowledge, latest }, signal) => {
+  const readAt = env.clock.monotonic();
   const object = await readObject(env, knowledge.object, signal);
   if (object === undefined) return { gone: true };
   const id = object.status?.providerId;
-  if (
-    id === undefined || object.metadata.deletionTimestamp !== undefined || specOf(object).paused ||
-    isObserveOnly(object)
-  ) {
-    return { object };
-  }
+  if (id === undefined || !isManaged(object)) return { object };
   const observation = await having(object, () => readById(env, id, "followUp", signal));
   if (observation.kind === "absent") return { object, observation }; // not asked for: to be confirmed (S6, rule 12)
   const view = env.view(object.metadata.uid);
@@ -160,7 +202,12 @@ export const discard: EffectFunction = async (env, { knowledge, latest }, signal
   ) {
     return { object, observation };
   }
-  return await send(env, object, id, { object, observation }, signal, stillWanted(latest, "removal"));
+  const again = new ReadAgain(env, { object, readAt }, signal, (now) => {
+    if (now.status?.providerId !== id || !isManaged(now)) {
+      throw new SupersededError("The removal is no longer wanted");
+    }
+  });
+  return await send(env, object, id, { object, observation }, signal, stillWanted(latest, "removal"), again);
 };
 
 async function send(
@@ -170,10 +217,12 @@ async function send(
   seen: Learned,
   signal: AbortSignal,
   wanted: () => void,
+  again: ReadAgain,
   finalSnapshot?: string,
 ): Promise<Learned> {
+  const prepare = () => again.whenLate();
   try {
-    const { answeredAt } = await env.gateway.delete(id, "urgent", signal, wanted, finalSnapshot);
+    const { answeredAt } = await env.gateway.delete(id, "urgent", signal, wanted, prepare, finalSnapshot);
     emit(env, object, {
       type: "Normal",
       reason: "Deleting",
@@ -184,7 +233,7 @@ async function send(
     });
     return { ...seen, observation: undefined, removed: { id, at: answeredAt } };
   } catch (error) {
-    if (error instanceof SupersededError) return seen;
+    if (error instanceof SupersededError) return { ...seen, ...again.learned };
     const at = env.clock.monotonic();
     if (!(error instanceof ProviderError)) throw stepError(error, seen);
     if (error.errorClass === "absent") return { ...seen, observation: undefined, removed: { id, at } };

@@ -50,7 +50,7 @@ export const POLICIES: readonly RuleMutant[] = [
     "a delete that waits for its turn does not heed that a snapshot is wanted now",
     remove,
     "removeOne",
-    "finalSnapshot === undefined && snapshotOf(now.object, database) !== undefined",
+    "finalSnapshot === undefined && snapshotOf(now, database) !== undefined",
     "false",
   ),
   mutant(
@@ -141,9 +141,9 @@ export const POLICIES: readonly RuleMutant[] = [
     "observe-only comes too late",
     "a change that waits for its turn does not heed that its resource only observes now",
     env,
-    "stillWanted",
-    "isObserveOnly(object)",
-    "false",
+    "isManaged",
+    "!isObserveOnly(object)",
+    "true",
   ),
   mutant(
     "S3",
