@@ -79,6 +79,11 @@ export interface PasswordSet {
 /** Everything an actor knows. */
 export interface Knowledge {
   readonly object: ExternalDatabase;
+  /**
+   * The API server itself answered with a copy: what a list or a watch showed until then may be of before this process,
+   * and a status is written under its version, lest it say again what was said better since (L4, K4).
+   */
+  readonly confirmed: boolean;
   /** The CR is gone from the cluster. */
   readonly gone: boolean;
   /** That was read or answered by the API server itself: what a watch that lags brings later is of before. */
@@ -237,6 +242,8 @@ export interface Learned {
   readonly releaseAsked?: true | undefined;
   /** The write of a first id was sent, and not answered, or refused and not read since. */
   readonly recordAsked?: true | undefined;
+  /** The CR was told by a list or a watch, which may lag. */
+  readonly heard?: true | undefined;
   readonly conflict?: string | null | undefined;
   readonly duplicates?: readonly string[] | undefined;
   readonly reported?: { readonly text: string; readonly resourceVersion: string } | undefined;
@@ -292,6 +299,7 @@ export function initialKnowledge(
 ): Knowledge {
   return {
     object,
+    confirmed: false,
     gone: false,
     goneRead: undefined,
     bornHere: kept.bornHere ?? isNew(object),

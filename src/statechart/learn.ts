@@ -30,7 +30,7 @@ const STIMULATING = Object.values(ANNOTATION);
 export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   const back = facts.rewound === undefined ? undefined : restored(k, facts.object, facts.rewound);
   const next: Draft = back === undefined ? { ...k } : afterRewind(k, back, now);
-  if (facts.object !== undefined) learnObject(next, facts.object, now);
+  if (facts.object !== undefined) learnObject(next, facts.object, now, facts.heard);
   if (back !== undefined) next.goneRead = false;
   if (facts.gone) {
     next.gone = true;
@@ -118,9 +118,10 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   return next;
 }
 
-function learnObject(next: Draft, object: ExternalDatabase, now: number): void {
+function learnObject(next: Draft, object: ExternalDatabase, now: number, heard = false): void {
   const before = next.object;
   if (object.metadata.uid !== before.metadata.uid || isOlder(object, before)) return;
+  if (!heard && object !== before) next.confirmed = true;
   next.object = before.class === undefined ? object : { ...object, class: before.class };
   if (isStimulus(before, object, STIMULATING)) {
     next.failure = undefined;

@@ -128,7 +128,7 @@ function learnEvent(context: DatabaseContext, event: DatabaseEvent): Knowledge {
 function factsOf(event: DatabaseEvent, at: number): Learned {
   switch (event.type) {
     case "object.changed":
-      return { object: event.object, rewound: event.rewound };
+      return { object: event.object, rewound: event.rewound, heard: true };
     case "object.gone":
       return { gone: true, goneHeard: true };
     case "external.listed":

@@ -9,6 +9,7 @@ import { ProviderError, type ProviderErrorClass } from "../../src/providers/port
 import type { StepError } from "../../src/statechart/step_error.ts";
 import type { Decision } from "../../src/statechart/decision.ts";
 import { type Knowledge } from "../../src/statechart/knowledge.ts";
+import { learn } from "../../src/statechart/learn.ts";
 import { ManualClock } from "../support/manual_clock.ts";
 import {
   absent,
@@ -313,6 +314,17 @@ Deno.test("C2: a status write that meets a newer object brings it, for the next 
     });
     assertEquals([unread.errorClass, unread.code], ["kubernetes", kind], "the write had its answer");
   }
+});
+
+Deno.test("L4, K4: what only a list or a watch showed is reported on under its version: a lagging server may have shown it (seed 98924)", async () => {
+  const copy = cr({ meta: { resourceVersion: "101" } });
+  const patched = async (knowledge: Knowledge) => tested((await run(report, knowledge)).patches[0]);
+  const uid = `/metadata/uid ${UID}`;
+  const heard = learn(known(cr()), { object: copy, heard: true }, NOW);
+  assertEquals(await patched(heard), [uid, "/metadata/resourceVersion 101"]);
+  assertEquals(await patched(learn(known(cr()), { object: copy }, NOW)), [uid], "an answer is no old copy");
+  const later = learn(heard, { object: cr({ meta: { resourceVersion: "102" } }) }, NOW);
+  assertEquals(await patched(later), [uid]);
 });
 
 /** The status after a lost database is let go. */

@@ -10,6 +10,7 @@ import {
   patchStatus,
   removeFinalizer,
   type StatusChange,
+  type StatusGuard,
 } from "../../kube/patches.ts";
 import { type JsonPatchOperation, UNANSWERED } from "../../kube/port.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
@@ -211,7 +212,7 @@ export async function accountOf(
 export const report: EffectFunction = async (env, { decision, latest }, signal) => {
   const k = latest();
   const status = statusOf(k, decision);
-  const facts = await writeStatus(env, k.object, status, signal);
+  const facts = await writeStatus(env, k.object, status, signal, { resourceVersion: !k.confirmed });
   if (facts.object === undefined) return facts;
   announceStatus(env, k.object, facts.object);
   return {
@@ -325,6 +326,7 @@ export function writeStatus(
   object: ExternalDatabase,
   status: TimelessStatus,
   signal: AbortSignal,
+  guard?: StatusGuard,
 ): Promise<Learned & { readonly object?: ExternalDatabase | undefined }> {
   const change: StatusChange = {
     // A field that was there and is not any more is removed.
@@ -332,7 +334,7 @@ export function writeStatus(
     ...status,
     conditions: withTimes(object.status, status.conditions, timestamp(env.clock)),
   };
-  return statusPatch(env, object, signal, patchStatus(object, change));
+  return statusPatch(env, object, signal, patchStatus(object, change, guard));
 }
 
 async function statusPatch(

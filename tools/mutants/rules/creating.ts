@@ -354,6 +354,15 @@ export const CREATING: readonly RuleMutant[] = [
     "{ providerId: false, incarnation: false }",
   ),
   mutant(
+    "K4",
+    "an old copy is reported on",
+    "a status is written over a newer one by what a lagging list showed at the start",
+    writes,
+    "report",
+    "!k.confirmed",
+    "false",
+  ),
+  mutant(
     "rule 7",
     "data replaced",
     "a database that was available once is replaced because it says Failed",
