@@ -222,7 +222,7 @@ export function everAvailable(k: Knowledge): boolean {
 export function settledAt(k: Knowledge, view: View): number {
   const last = Math.max(
     k.unknownSince ?? Number.NEGATIVE_INFINITY,
-    k.finalizerSeen?.at ?? Number.NEGATIVE_INFINITY,
+    k.lifeSeen?.at ?? Number.NEGATIVE_INFINITY,
   );
   const since = k.bornHere ? last : Math.max(last, view.settleSince);
   return since + settleMs(view);

@@ -98,8 +98,8 @@ export interface Knowledge {
   readonly provenAt?: number | undefined;
   /** A database was recorded, or a create of ours was not refused by a definite answer (rule 15). */
   readonly mayExist: boolean;
-  /** When a finalizer showed that this process is not known to have written itself, monotonic milliseconds. */
-  readonly finalizerSeen?: { readonly at: number; readonly resourceVersion: string } | undefined;
+  /** When a finalizer or a status showed that this process is not known to have written itself, monotonic milliseconds. */
+  readonly lifeSeen?: { readonly at: number; readonly resourceVersion: string } | undefined;
   /** End of the last create of unknown outcome in this process (rule 5), monotonic milliseconds. */
   readonly unknownSince?: number | undefined;
   /** The account that was last heard of when that create ended: only its lookups tell what came of it (rule 5, A2). */
@@ -306,7 +306,7 @@ export function initialKnowledge(
     untouched: kept.bornHere === undefined && isNew(object),
     provenNew: false,
     provenAt: undefined,
-    finalizerSeen: undefined,
+    lifeSeen: undefined,
     mayExist: object.status?.providerId !== undefined,
     named: kept.named === true || object.status?.providerId !== undefined,
     unknownSince: kept.unknownSince,

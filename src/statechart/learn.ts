@@ -14,6 +14,7 @@ import {
   initialKnowledge,
   isNew,
   isStimulus,
+  isUnbegun,
   type Knowledge,
   type Learned,
   type Observation,
@@ -43,11 +44,13 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   }
   next.account ??= facts.account;
   if (facts.seenUnder !== undefined) next.seenUnder = facts.seenUnder;
-  const written = facts.finalizerWritten ? facts.object?.metadata.resourceVersion : undefined;
-  if (written !== undefined && written === next.finalizerSeen?.resourceVersion) {
-    // The first finalizer that was seen is the one that we wrote, under the resourceVersion of what we knew.
+  const written = facts.finalizerWritten || facts.reported !== undefined
+    ? facts.object?.metadata.resourceVersion
+    : undefined;
+  if (written !== undefined && written === next.lifeSeen?.resourceVersion) {
+    // The first sign of life that was seen is what we wrote, under the resourceVersion of what we knew.
     next.bornHere = true;
-    next.finalizerSeen = undefined;
+    next.lifeSeen = undefined;
   }
   if (facts.finalizerWrittenOnNew && k.untouched) {
     next.provenNew = true;
@@ -147,10 +150,12 @@ function learnObject(next: Draft, object: ExternalDatabase, now: number, heard =
   // One that lost finalizer and status looks new and is not (A4).
   if (isNew(object) && !isNew(before)) next.provenNew = next.untouched = false;
   // A stale list shows an old CR as new: whoever wrote a finalizer that is not proven to be ours may have sent a create
-  // (rules 1, 3 and 15).
-  if (next.bornHere && hasFinalizer(object) && !hasFinalizer(before)) {
+  // (rules 1, 3 and 15); and so may whoever wrote a status, though the finalizer was stripped since (A4).
+  const finalized = hasFinalizer(object) && !hasFinalizer(before);
+  const said = isBegun(object) && !isBegun(before);
+  if (next.bornHere && (finalized || said)) {
     next.bornHere = false;
-    next.finalizerSeen = { at: now, resourceVersion: object.metadata.resourceVersion };
+    next.lifeSeen = { at: now, resourceVersion: object.metadata.resourceVersion };
   }
   // A finalizer alone may be our own write, which the watch brought before its answer came.
   if (Object.keys(object.status ?? {}).length > 0) next.untouched = false;
@@ -246,6 +251,11 @@ function forgetDatabase(next: Draft, object: ExternalDatabase): void {
   next.unlistedAt = undefined;
   next.polls = 0;
   next.repair = [];
+}
+
+/** Whether something may have been done for a CR: it has our finalizer, or its status does not say why nothing was. */
+function isBegun(object: ExternalDatabase): boolean {
+  return !isNew(object) && !isUnbegun(object);
 }
 
 function isTransitional(state: ExternalState["state"]): boolean {

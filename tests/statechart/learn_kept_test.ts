@@ -22,10 +22,42 @@ Deno.test("rules 3, 5 and 15: a finalizer that this process is not known to have
   assertEquals(fresh.bornHere, true);
   const written = cr({ meta: { resourceVersion: "101" } });
   const foreign = learn(fresh, { object: written }, NOW);
-  assertEquals([foreign.bornHere, foreign.finalizerSeen?.at], [false, NOW]);
+  assertEquals([foreign.bornHere, foreign.lifeSeen?.at], [false, NOW]);
   assertEquals(settledAt(foreign, view()), NOW + SETTLE);
   const ours = learn(foreign, { object: written, finalizerWritten: true }, NOW + 1);
-  assertEquals([ours.bornHere, ours.finalizerSeen], [true, undefined]);
+  assertEquals([ours.bornHere, ours.lifeSeen], [true, undefined]);
+});
+
+Deno.test("rules 3, 5 and 15: so does a status, though the finalizer was stripped since: its writer may have sent a create (A4, seed 3709)", () => {
+  const meta = { resourceVersion: "101", finalizers: [] };
+  const said = (reason: string) => {
+    const { conditions = [] } = inStep();
+    return cr({
+      meta,
+      status: {
+        state: "Pending",
+        conditions: conditions.map((c) => ({ ...c, status: "False" as const, reason })),
+      },
+    });
+  };
+  const fresh = known(cr({ meta: { finalizers: [] } }));
+  const stripped = said("Pending");
+  const foreign = learn(fresh, { object: stripped }, NOW);
+  assertEquals([foreign.bornHere, foreign.lifeSeen?.at], [false, NOW]);
+  assertEquals(settledAt(foreign, view()), NOW + SETTLE);
+  const reported = { text: "", resourceVersion: "101" };
+  const ours = learn(
+    learn(fresh, { object: stripped, heard: true }, NOW),
+    { object: stripped, reported },
+    NOW + 1,
+  );
+  assertEquals([ours.bornHere, ours.lifeSeen], [true, undefined]);
+  const finalized = cr({ meta: { resourceVersion: "102" }, status: stripped.status ?? {} });
+  const another = learn(ours, { object: finalized }, NOW + 2);
+  assertEquals([another.bornHere, another.lifeSeen?.at], [false, NOW + 2]);
+  for (const reason of ["Paused", "InvalidSpec", "NotAllowed"]) {
+    assertEquals(learn(fresh, { object: said(reason) }, NOW).bornHere, true, reason);
+  }
 });
 
 Deno.test("rule 18: tags of an adoption are remembered as a create of unknown outcome is, until a create is sent", () => {

@@ -242,7 +242,16 @@ export const CREATING: readonly RuleMutant[] = [
     "a finalizer that another process wrote is taken for this one's",
     learn,
     "learnObject",
-    "next.bornHere && hasFinalizer(object) && !hasFinalizer(before)",
+    "next.bornHere && (finalized || said)",
+    "false",
+  ),
+  mutant(
+    "rule 3",
+    "status seen is ours",
+    "a status that another process wrote, before the finalizer was stripped, is taken for this one's",
+    learn,
+    "learnObject",
+    "isBegun(object) && !isBegun(before)",
     "false",
   ),
   mutant(
