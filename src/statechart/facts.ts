@@ -230,11 +230,13 @@ export function settledAt(k: Knowledge, view: View): number {
 
 /**
  * The same for the absence of the database `id` (R7, S1, S2): what the cloud answered to a create or a change of ours is
- * held against a read that knows nothing of it yet, through the settle window. One whose removal was asked for may go at once.
+ * held against a read that knows nothing of it yet, through the settle window. One whose removal was asked for may go at
+ * once; but where no id is recorded any more, only lists tell that it went, and they may not show it yet (S4).
  */
 export function absenceSettledAt(k: Knowledge, view: View, id: string | undefined): number {
   const settled = settledAt(k, view);
-  if (id === undefined || isRemovalAsked(k, id)) return settled;
+  const sure = id === undefined ? Object.keys(k.removals).length === 0 : isRemovalAsked(k, id);
+  if (sure) return settled;
   return Math.max(settled, k.mutatedAt + settleMs(view));
 }
 

@@ -245,6 +245,20 @@ table("deletion", {
     }),
     is: "Deleting/release",
   },
+  "S4: but where no id is recorded any more lists may not show yet what is going (seed 25372)": {
+    k: known(deleting(), {
+      ...{ lookup: lookup([]), bornHere: true, mayExist: true },
+      ...{ mutatedAt: NOW - 600, removals: { "db-1": NOW - 600 } },
+    }),
+    is: "Deleting/wait",
+  },
+  "S4: once they would it is over": {
+    k: known(deleting(), {
+      ...{ lookup: lookup([]), bornHere: true, mayExist: true },
+      ...{ mutatedAt: NOW - SETTLE - 50, removals: { "db-1": NOW - SETTLE - 50 } },
+    }),
+    is: "Deleting/release",
+  },
   "rule 12: not in a mass absence": {
     k: known(dead(), gone),
     v: { massAbsence: true },

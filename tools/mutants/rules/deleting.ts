@@ -107,6 +107,15 @@ export const DELETING: readonly RuleMutant[] = [
     "true",
   ),
   mutant(
+    "S4",
+    "removal without an id",
+    "a lookup tells at once that what was asked to go is gone, where no id is recorded any more",
+    "statechart/facts.ts",
+    "absenceSettledAt",
+    "Object.keys(k.removals).length === 0",
+    "true",
+  ),
+  mutant(
     "rule 14",
     "delete by an old read",
     "a delete that waited long for its turn relies on what was read before that",
