@@ -169,6 +169,7 @@ export class Operator {
           this.supervisor.onUpsert(object, lost);
         },
         onGone: (object) => this.supervisor.onGone(object),
+        onListed: () => this.supervisor.onListed((uid) => this.reflector.get(uid) !== undefined),
         onSynced: () => log.log("info", "The resources are listed", { count: this.reflector.size }),
       },
     });

@@ -159,6 +159,16 @@ export class Supervisor {
     this.#inbox.push({ kind: "gone", object });
   }
 
+  /**
+   * The reflector took in a whole list, and knows the UIDs that `isThere` says: a released CR beside them will not be
+   * told to be gone, as it was once before a restored cluster had it again.
+   */
+  onListed(isThere: (uid: string) => boolean): void {
+    for (const keeper of [...this.#keepers.values()]) {
+      if (keeper.finished && !isThere(keeper.object.metadata.uid)) this.#forget(keeper);
+    }
+  }
+
   /** Whether a CR is of a site. */
   isUsed(site: ProviderSite): boolean {
     for (const _ of this.#of(site)) return true;

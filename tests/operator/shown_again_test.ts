@@ -31,3 +31,20 @@ Deno.test("S2: a resource that does go by force is still told", () =>
     const told = world.lines.filter((line) => line.message.startsWith("A resource is gone while"));
     assertEquals(told.length, 1);
   }));
+
+Deno.test("W8: the actor of a released resource whose end is told before it is there again ends with the next list (seed 50804)", () =>
+  inWorld({}, async (world) => {
+    const { operator } = world.start();
+    const { supervisor, reflector } = operator;
+    world.cluster.create("default", "orders");
+    await world.available("orders");
+    // What the watch told of the cluster's lost life was told already when the restored one has the resource again.
+    Object.assign(supervisor, { onGone: () => {} });
+    world.cluster.delete("default", "orders");
+    await world.until("orders is gone", () => world.get("orders") === undefined);
+    await world.run(10_000);
+    assertEquals([supervisor.size, reflector.size], [1, 0]);
+    reflector.relist();
+    await world.run(10_000);
+    assertEquals(supervisor.size, 0);
+  }));
