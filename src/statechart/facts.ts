@@ -235,8 +235,10 @@ export function settledAt(k: Knowledge, view: View): number {
  */
 export function absenceSettledAt(k: Knowledge, view: View, id: string | undefined): number {
   const settled = settledAt(k, view);
-  const sure = id === undefined ? Object.keys(k.removals).length === 0 : isRemovalAsked(k, id);
-  if (sure) return settled;
+  if (id === undefined) {
+    return Math.max(settled, (k.unseenRemovedAt ?? Number.NEGATIVE_INFINITY) + settleMs(view));
+  }
+  if (isRemovalAsked(k, id)) return settled;
   return Math.max(settled, k.mutatedAt + settleMs(view));
 }
 

@@ -84,6 +84,8 @@ export interface Knowledge {
    * and a status is written under its version, lest it say again what was said better since (L4, K4).
    */
   readonly confirmed: boolean;
+  /** How often the CR went back in time with its cluster. */
+  readonly rewinds: number;
   /** The CR is gone from the cluster. */
   readonly gone: boolean;
   /** That was read or answered by the API server itself: what a watch that lags brings later is of before. */
@@ -122,6 +124,8 @@ export interface Knowledge {
   readonly removingAtStart?: string | undefined;
   /** Ids whose deletion we asked for in this process, with the time of the answer. */
   readonly removals: Readonly<Record<string, number>>;
+  /** Answer of the last removal of a database that no lookup had shown, monotonic milliseconds: later ones may not show it yet. */
+  readonly unseenRemovedAt?: number | undefined;
   /** How often the deletion of each was accepted since the last stimulus: a delete that does not help is not repeated without end (S5). */
   readonly removalTries: Readonly<Record<string, number>>;
   /** Reads in a row that found a transitional state. */
@@ -300,6 +304,7 @@ export function initialKnowledge(
   return {
     object,
     confirmed: false,
+    rewinds: 0,
     gone: false,
     goneRead: undefined,
     bornHere: kept.bornHere ?? isNew(object),
@@ -321,6 +326,7 @@ export function initialKnowledge(
     modifyUnknownSince: undefined,
     removingAtStart: object.status?.removing,
     removals: {},
+    unseenRemovedAt: undefined,
     removalTries: {},
     polls: 0,
     strayReads: undefined,

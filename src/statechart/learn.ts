@@ -89,6 +89,7 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
     const { id, at } = facts.removed;
     next.removalTries = { ...next.removalTries, [id]: (next.removalTries[id] ?? 0) + 1 };
     next.mutatedAt = at;
+    if (!(next.lookup?.found.some((d) => d.id === id) ?? false)) next.unseenRemovedAt = at;
     next.transitionalSince = undefined; // its end is looked for from the beginning
     // Dropped on delete: what was cached of this database says nothing any more.
     if (next.observation?.kind === "present" && next.observation.database.id === id) {
@@ -237,6 +238,7 @@ function afterRewind(k: Knowledge, object: ExternalDatabase, now: number): Draft
     passwordUnsure: true,
     account: object.status?.account ?? account,
     stimuli: k.stimuli + 1,
+    rewinds: k.rewinds + 1,
   };
 }
 

@@ -105,6 +105,14 @@ Deno.test("W8: an answer older than what was known is told as a cluster that wen
   assert(same.cause instanceof ProviderError, "an error that brings nothing new stays the same");
 });
 
+Deno.test("W8: what an effect read is not learned where its resource went back in time meanwhile (seed 19870)", async () => {
+  const before = known(cr({ meta: { finalizers: [] } }));
+  const patched = cr({ meta: { resourceVersion: "151" } });
+  const read = (latest: Knowledge) => invoked("finalize", before, { patched, latest }).learned;
+  assertEquals((await read(before)).object, patched);
+  assertEquals((await read({ ...before, rewinds: 1 })).object, undefined);
+});
+
 Deno.test("W8: the write that lets an object go is answered with its last version, which proves nothing", async () => {
   const last = deleting({ meta: { resourceVersion: "150" }, status: inStep() });
   const rewound = async (patched: ExternalDatabase, decision: Partial<Decision> = {}) => {

@@ -248,14 +248,21 @@ table("deletion", {
   "S4: but where no id is recorded any more lists may not show yet what is going (seed 25372)": {
     k: known(deleting(), {
       ...{ lookup: lookup([]), bornHere: true, mayExist: true },
-      ...{ mutatedAt: NOW - 600, removals: { "db-1": NOW - 600 } },
+      ...{ unseenRemovedAt: NOW - 600, removals: { "db-1": NOW - 600 } },
     }),
     is: "Deleting/wait",
+  },
+  "L2: what they have shown before it went is not waited for like that": {
+    k: known(deleting(), {
+      ...{ lookup: lookup([]), bornHere: true, mayExist: true },
+      ...{ mutatedAt: NOW - 600, removals: { "db-1": NOW - 600 } },
+    }),
+    is: "Deleting/release",
   },
   "S4: once they would it is over": {
     k: known(deleting(), {
       ...{ lookup: lookup([]), bornHere: true, mayExist: true },
-      ...{ mutatedAt: NOW - SETTLE - 50, removals: { "db-1": NOW - SETTLE - 50 } },
+      ...{ unseenRemovedAt: NOW - SETTLE - 50, removals: { "db-1": NOW - SETTLE - 50 } },
     }),
     is: "Deleting/release",
   },

@@ -6,7 +6,7 @@ import { plan } from "../../src/statechart/decide.ts";
 import { initialKnowledge } from "../../src/statechart/knowledge.ts";
 import { learn } from "../../src/statechart/learn.ts";
 import { settledAt } from "../../src/statechart/facts.ts";
-import { cr, deleting, inStep, known, NOW, seen, SETTLE, view } from "./support.ts";
+import { cr, db, deleting, inStep, known, NOW, seen, SETTLE, view } from "./support.ts";
 
 Deno.test("rule 1: a CR that loses finalizer and status before its create is not proven new any more (A4)", () => {
   const before = known(cr(), { provenNew: true, untouched: true });
@@ -101,4 +101,13 @@ Deno.test("A2: the account that a refused record saw holds no living resource, b
   assertEquals(plan(dying, view()).step, "release");
   const held = plan(learn(dying, { seenUnder: "another" }, NOW), view());
   assertEquals([held.step, held.synced.reason], ["wait", "Conflict"]);
+});
+
+Deno.test("S4: that no lookup had shown what was removed is remembered: later ones may not show it yet (seed 25372)", () => {
+  const removed = { id: "db-1", at: NOW };
+  const k = known(deleting(), { lookup: { sentAt: NOW - 50, found: [] } });
+  assertEquals(learn(k, { removed }, NOW).unseenRemovedAt, NOW);
+  assertEquals(learn({ ...k, lookup: undefined }, { removed }, NOW).unseenRemovedAt, NOW);
+  const shown = { ...k, lookup: { sentAt: NOW - 50, found: [db()] } };
+  assertEquals(learn(shown, { removed }, NOW).unseenRemovedAt, undefined);
 });

@@ -253,7 +253,15 @@ Deno.test("W8: a cluster that went back makes an actor begin anew, with what the
   const back = learn(k, { object: old, rewound: "150" }, NOW);
   assertEquals(back, {
     ...initialKnowledge(old, NOW),
-    ...{ bornHere: false, untouched: false, mayExist: true, unknownSince: NOW, goneRead: false, stimuli: 5 },
+    ...{
+      bornHere: false,
+      untouched: false,
+      mayExist: true,
+      unknownSince: NOW,
+      goneRead: false,
+      stimuli: 5,
+      rewinds: 1,
+    },
     ...{ observation: k.observation, mutatedAt: NOW - 20, lastReadAt: NOW - 10 },
     ...{ modifyUnknownSince: NOW - 5, account: "acct", passwordUnsure: true },
   });

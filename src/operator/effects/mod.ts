@@ -108,8 +108,10 @@ async function measured(
 }
 
 /** Effects answer with what quorum reads and writes said: older than what was known before they began, it proves that the cluster went back. */
-function judged(env: EffectEnv, { knowledge }: EffectInput, learned: Learned): Learned {
+function judged(env: EffectEnv, { knowledge, latest }: EffectInput, learned: Learned): Learned {
   const { object } = learned;
+  // Told of that meanwhile: what was read before it bears a version that would hide what is there now.
+  if (latest().rewinds !== knowledge.rewinds) return { ...learned, object: undefined, reported: undefined };
   if (object === undefined || !isRewound(object, knowledge.object)) return learned;
   // The write that lets an object go is answered with its last version, changed; no other shows one that nothing holds.
   const { deletionTimestamp, finalizers = [] } = object.metadata;
