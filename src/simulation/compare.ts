@@ -42,7 +42,8 @@ const BEHIND: ReadonlySet<Deed["do"]> = new Set(
 export function withoutFaults(plan: Plan): Plan | undefined {
   const { autogrowAfterMs = 0, minorUpgradeAfterMs = 0, provisionFailures = 0 } = plan.cloud;
   if (autogrowAfterMs + minorUpgradeAfterMs + provisionFailures > 0) return undefined;
-  if (plan.actions.some((a) => BEHIND.has(a.do)) || comparable(plan).length === 0) return undefined;
+  if (plan.actions.some((a) => BEHIND.has(a.do)) || mayTakeOver(plan)) return undefined;
+  if (comparable(plan).length === 0) return undefined;
   const { latencyMs, watchLagMs } = plan.kube;
   return {
     ...plan,
@@ -59,6 +60,12 @@ export function withoutFaults(plan: Plan): Plan | undefined {
       ratePerSecond: 0,
     },
   };
+}
+
+/** Whether a resource that observes somebody's database is told to manage it, as an adoption does: whose it is by then is a matter of timing. */
+function mayTakeOver({ actions }: Plan): boolean {
+  const observers = new Set(actions.flatMap((a) => a.do === "observe" ? a.name : []));
+  return actions.some((a) => a.do === "manage" && a.policy === "Full" && observers.has(a.name));
 }
 
 /** The names whose end does not depend on timing. */

@@ -8,7 +8,7 @@ import { isOlderVersion } from "../api/resource_version.ts";
 import type { ExternalDatabase, ExternalDatabaseSpec } from "../api/schema.ts";
 import type { CloudRecord } from "../providers/simulated/types.ts";
 import { isObserveOnly, policiesOf } from "../statechart/facts.ts";
-import { isNew } from "../statechart/knowledge.ts";
+import { isNew } from "../statechart/resource.ts";
 import { ownerUid } from "../binding/secret.ts";
 import { secretName } from "../statechart/binding.ts";
 import { asksForSecret, secretProblem } from "./bindings.ts";

@@ -8,7 +8,7 @@ import type { ExternalDatabase } from "../api/schema.ts";
 import type { Effect } from "../providers/simulated/ledger.ts";
 import type { CloudRecord } from "../providers/simulated/types.ts";
 import { isObserveOnly, policiesOf } from "../statechart/facts.ts";
-import { isNew } from "../statechart/knowledge.ts";
+import { isNew } from "../statechart/resource.ts";
 import { BindingJudge } from "./bindings.ts";
 import { Books, type Taint } from "./books.ts";
 import { Coverage } from "./coverage.ts";

@@ -34,6 +34,8 @@ const SEEDS: Readonly<Record<number, string>> = {
     "a restored cluster reuses the version of a deletion for which the credentials are not there, and silence begins unheard (S5)",
   303_578:
     "a create sent while the credentials led to where one was made unseen takes effect when that one is recorded (S1)",
+  43_997:
+    "a resource that only observed a retained database takes it over, which the run without faults leaves out (the same end)",
   83_844: "a watch that fell silent tells of an edit before it tells that the resource only observes (D4)",
 };
 
