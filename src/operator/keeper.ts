@@ -17,7 +17,7 @@ import type { DatabaseInput, World } from "../statechart/context.ts";
 import { mustReport } from "../statechart/decide.ts";
 import type { DatabaseEvent } from "../statechart/events.ts";
 import { specOf } from "../statechart/facts.ts";
-import { hasFinalizer } from "../statechart/knowledge.ts";
+import { hasFinalizer } from "../statechart/resource.ts";
 import type { DatabaseMachine } from "../statechart/machine.ts";
 import type { TopState } from "../statechart/vocabulary.ts";
 

@@ -11,7 +11,7 @@ import type { Metrics } from "../core/metrics.ts";
 import { messageOf } from "../core/text.ts";
 import { sleep } from "../core/wait.ts";
 import { absenceConfirmed, isObserveOnly, isRemovalAsked } from "../statechart/facts.ts";
-import { hasFinalizer } from "../statechart/knowledge.ts";
+import { hasFinalizer } from "../statechart/resource.ts";
 import type { ProviderError } from "../providers/port.ts";
 import type { SecretSeen } from "../binding/facts.ts";
 import { tellListed } from "./bindings_listed.ts";

@@ -10,7 +10,8 @@ import type { ExternalDatabase } from "../api/schema.ts";
 import { type Decision, isEffect, type Verdict } from "./decision.ts";
 import { quote } from "./drift.ts";
 import { classAsked, isObserveOnly, specOf } from "./facts.ts";
-import { type Failure, hasFinalizer, isNew, isUnbegun, type Knowledge } from "./knowledge.ts";
+import type { Failure, Knowledge } from "./knowledge.ts";
+import { hasFinalizer, isNew, isUnbegun } from "./resource.ts";
 import { no, unknown } from "./verdicts.ts";
 import type { View } from "./view.ts";
 

@@ -26,7 +26,8 @@ import {
   specProblem,
   unrecordedDatabase,
 } from "./facts.ts";
-import { hasFinalizer, isNew, type Knowledge } from "./knowledge.ts";
+import type { Knowledge } from "./knowledge.ts";
+import { hasFinalizer, isNew } from "./resource.ts";
 import { statusChange, statusDiffers, statusOf } from "./status.ts";
 import {
   failureVerdict,

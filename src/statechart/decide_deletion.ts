@@ -32,7 +32,8 @@ import {
   transitionalPollMs,
   unrecordedDatabase,
 } from "./facts.ts";
-import { hasFinalizer, type Knowledge } from "./knowledge.ts";
+import type { Knowledge } from "./knowledge.ts";
+import { hasFinalizer } from "./resource.ts";
 import { listedReadiness, no, normalise, silenceReason, unknown } from "./verdicts.ts";
 import { ACCOUNT_WAIT_MS, type View } from "./view.ts";
 

@@ -19,7 +19,8 @@ import {
   presentDatabase,
   transitionalPollMs,
 } from "./facts.ts";
-import { type ExternalState, type Knowledge, reconcileDue } from "./knowledge.ts";
+import type { ExternalState, Knowledge } from "./knowledge.ts";
+import { reconcileDue } from "./resource.ts";
 import { permitted } from "./repair.ts";
 import {
   failureVerdict,

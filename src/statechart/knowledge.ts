@@ -9,7 +9,7 @@
  */
 import type { SecretSeen } from "../binding/facts.ts";
 import type { ExternalDatabase, Repair } from "../api/schema.ts";
-import { ANNOTATION, FINALIZER, PINNED_CLASS } from "../api/constants.ts";
+import { isNew, reconcileDue } from "./resource.ts";
 import type { Effect, TopState } from "./vocabulary.ts";
 
 /** One external database as a provider shows it. Structurally the provider port's `Database`. */
@@ -193,103 +193,6 @@ export interface Knowledge {
   readonly transitionalSince?: number | undefined;
 }
 
-/** Facts that an effect or an event brings; absent fields stay as they are. */
-export interface Learned {
-  readonly object?: ExternalDatabase | undefined;
-  /** `object` is the truth though older: the cluster went back in time, and the copy of this resourceVersion is no more. */
-  readonly rewound?: string | undefined;
-  readonly gone?: true | undefined;
-  /** Only the watch or a list says that it is gone. */
-  readonly goneHeard?: true | undefined;
-  /** The account that the database was seen in, where nothing could be recorded of it. */
-  readonly account?: string | undefined;
-  /** The account that the database was seen in as its record was refused. */
-  readonly seenUnder?: string | undefined;
-  /** A CR that was taken for gone was read after all: what this process believed of its life is not sure. */
-  readonly foundAlive?: true | undefined;
-  readonly finalizerWrittenOnNew?: true | undefined;
-  /** Another process wrote the finalizer before we could: it may be creating (rule 5). */
-  readonly finalizerOfAnother?: true | undefined;
-  /** Our own finalizer write landed, and `object` is its answer. */
-  readonly finalizerWritten?: true | undefined;
-  readonly observation?: Observation | undefined;
-  readonly lookup?: Lookup | undefined;
-  /** A create was sent: how it ended, and when (monotonic milliseconds). */
-  readonly create?: {
-    readonly outcome: "answered" | "refused" | "unknown" | "exists";
-    readonly at: number;
-    readonly code?: string | undefined;
-    /** The account that was last heard of then. */
-    readonly under?: string | undefined;
-  } | undefined;
-  /** An adoption's tags were, or may have been, written on a database whose id is not recorded yet (rule 18). */
-  readonly tagged?: { readonly at: number } | undefined;
-  /** A modify was sent: how it ended. */
-  readonly modify?: { readonly outcome: "answered" | "unknown"; readonly at: number } | undefined;
-  readonly repair?: readonly Repair[] | undefined;
-  readonly secret?: SecretSeen | undefined;
-  /** When the first request behind `secret` was sent: what a watch told since of the same Secret is newer. */
-  readonly secretAt?: number | undefined;
-  /** The watch's word of a Secret: older ones are dropped, unless the cluster went back in time. */
-  readonly secretHeard?: { readonly secret: SecretSeen; readonly rewound?: boolean | undefined } | undefined;
-  readonly secretsRemoved?: readonly string[] | undefined;
-  /** UID of a Secret that is gone. */
-  readonly secretGone?: string | undefined;
-  readonly passwordSet?: PasswordSet | undefined;
-  /** A delete of this id was sent and may take effect. */
-  readonly asked?: { readonly id: string; readonly at: number } | undefined;
-  /** A delete of this id was accepted, or it is gone. */
-  readonly removed?: { readonly id: string; readonly at: number } | undefined;
-  readonly crdTerminating?: boolean | undefined;
-  readonly retained?: true | undefined;
-  readonly released?: true | undefined;
-  readonly releaseAsked?: true | undefined;
-  /** The write of a first id was sent, and not answered, or refused and not read since. */
-  readonly recordAsked?: true | undefined;
-  /** The CR was told by a list or a watch, which may lag. */
-  readonly heard?: true | undefined;
-  readonly conflict?: string | null | undefined;
-  readonly duplicates?: readonly string[] | undefined;
-  readonly reported?: { readonly text: string; readonly resourceVersion: string } | undefined;
-  readonly unlistedAt?: number | undefined;
-  readonly unreadable?: { readonly errorClass: string; readonly message: string } | null | undefined;
-}
-
-/** Whether our finalizer is on the object. */
-export function hasFinalizer(object: ExternalDatabase): boolean {
-  return object.metadata.finalizers?.includes(FINALIZER) ?? false;
-}
-
-/** Rule 1: new is only a CR with neither our finalizer nor anything in its status. */
-export function isNew(object: ExternalDatabase): boolean {
-  return !hasFinalizer(object) && (Object.keys(object.status ?? {}).length === 0 || isBarred(object));
-}
-
-/** What is said of a CR for which nothing can be begun yet. */
-const BARRED: ReadonlySet<string | undefined> = new Set(["ClassMissing", "NotAllowed"]);
-/** What may be said of a CR before anything is begun. */
-const HELD: ReadonlySet<string | undefined> = new Set([...BARRED, "Paused", "InvalidSpec"]);
-
-/** Whether all that was ever done for a CR is to say that its class lets nothing be begun. */
-function isBarred(object: ExternalDatabase): boolean {
-  return hasNothing(object) && BARRED.has(syncedReason(object));
-}
-
-/** Whether nothing can have been begun for a CR: our finalizer is not on it, and its status says why not. */
-export function isUnbegun(object: ExternalDatabase): boolean {
-  return !hasFinalizer(object) && hasNothing(object) && HELD.has(syncedReason(object));
-}
-
-/** Whether neither a status nor the pin of a class speaks of anything that was begun. */
-function hasNothing({ metadata, status }: ExternalDatabase): boolean {
-  return status?.providerId === undefined && status?.className === undefined &&
-    status?.incarnation === undefined && metadata.annotations?.[PINNED_CLASS] === undefined;
-}
-
-function syncedReason({ status }: ExternalDatabase): string | undefined {
-  return status?.conditions?.find((c) => c.type === "Synced")?.reason;
-}
-
 /**
  * What an actor knows when it starts, from the CR alone, and what a hibernated one kept (rule 24). Every field is there
  * from the beginning: fields that came one by one, in any order, would make copying and reading it slow.
@@ -355,21 +258,4 @@ export function initialKnowledge(
     passwordUnsure: undefined,
     transitionalSince: undefined,
   };
-}
-
-/** Whether the CR carries a `db.my.domain/reconcile` value that the status does not acknowledge (F3). */
-export function reconcileDue(object: ExternalDatabase): boolean {
-  const asked = object.metadata.annotations?.[ANNOTATION.reconcile];
-  return asked !== undefined && asked !== object.status?.lastHandledReconcile;
-}
-
-/** Whether a newer copy of the CR resets back-off: rule 23. */
-export function isStimulus(
-  before: ExternalDatabase,
-  after: ExternalDatabase,
-  annotations: readonly string[],
-): boolean {
-  return before.metadata.generation !== after.metadata.generation ||
-    before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
-    annotations.some((a) => before.metadata.annotations?.[a] !== after.metadata.annotations?.[a]);
 }

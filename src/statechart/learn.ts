@@ -8,18 +8,9 @@ import { isOlder, isOlderVersion } from "../api/resource_version.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
 import type { SecretSeen } from "../binding/facts.ts";
 import { secretName } from "./binding.ts";
-import {
-  type ExternalState,
-  hasFinalizer,
-  initialKnowledge,
-  isNew,
-  isStimulus,
-  isUnbegun,
-  type Knowledge,
-  type Learned,
-  type Observation,
-  reconcileDue,
-} from "./knowledge.ts";
+import { type ExternalState, initialKnowledge, type Knowledge, type Observation } from "./knowledge.ts";
+import type { Learned } from "./learned.ts";
+import { hasFinalizer, isNew, isStimulus, isUnbegun, reconcileDue } from "./resource.ts";
 import type { Effect, TopState } from "./vocabulary.ts";
 
 type Draft = { -readonly [K in keyof Knowledge]: Knowledge[K] };

@@ -6,7 +6,8 @@
  */
 import type { ExternalDatabaseStatus } from "../api/schema.ts";
 import { type BackoffPolicy, growingMs } from "../core/backoff.ts";
-import { type Knowledge, reconcileDue } from "./knowledge.ts";
+import type { Knowledge } from "./knowledge.ts";
+import { reconcileDue } from "./resource.ts";
 import type { View } from "./view.ts";
 
 /** Wait before the second in a row is created anew, doubled for each that follows, and the longest. */

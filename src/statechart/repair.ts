@@ -6,7 +6,7 @@
 import type { Repair } from "../api/schema.ts";
 import type { Change } from "./drift.ts";
 import type { Knowledge } from "./knowledge.ts";
-import { reconcileDue } from "./knowledge.ts";
+import { reconcileDue } from "./resource.ts";
 import type { View } from "./view.ts";
 
 /** Repairs of one field towards one value before the operator stops (R6). */

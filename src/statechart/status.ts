@@ -17,7 +17,8 @@ import {
   presentDatabase,
   specProblem,
 } from "./facts.ts";
-import { hasFinalizer, type Knowledge } from "./knowledge.ts";
+import type { Knowledge } from "./knowledge.ts";
+import { hasFinalizer } from "./resource.ts";
 import { pendingRepairs } from "./repair.ts";
 import { quotaVerdict } from "./quota.ts";
 import { oneLine } from "./verdicts.ts";

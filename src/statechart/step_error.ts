@@ -5,7 +5,7 @@
  */
 import { backoffMs, type BackoffPolicy, growingMs } from "../core/backoff.ts";
 import type { Random } from "../core/random.ts";
-import type { Learned } from "./knowledge.ts";
+import type { Learned } from "./learned.ts";
 import type { Effect } from "./vocabulary.ts";
 
 /**

@@ -11,7 +11,8 @@
  */
 import type { Decision } from "./decision.ts";
 import { incarnationOf, isAdopted, isObserveOnly, policiesOf, specOf } from "./facts.ts";
-import { hasFinalizer, type Knowledge } from "./knowledge.ts";
+import type { Knowledge } from "./knowledge.ts";
+import { hasFinalizer } from "./resource.ts";
 
 /**
  * What is known, as if the vanished CR were being deleted and named its database; `undefined` where it did not vanish

@@ -15,7 +15,8 @@ import type { EffectEnv, EffectFunction } from "../../src/operator/effects/env.t
 import { ProviderError } from "../../src/providers/port.ts";
 import type { EffectInput, World } from "../../src/statechart/context.ts";
 import type { Decision } from "../../src/statechart/decision.ts";
-import type { ExternalState, Knowledge, Learned } from "../../src/statechart/knowledge.ts";
+import type { ExternalState, Knowledge } from "../../src/statechart/knowledge.ts";
+import type { Learned } from "../../src/statechart/learned.ts";
 import { StepError } from "../../src/statechart/step_error.ts";
 import type { View } from "../../src/statechart/view.ts";
 import { ManualClock } from "../support/manual_clock.ts";

@@ -8,7 +8,7 @@ import { stepError } from "../../src/operator/effects/env.ts";
 import { ProviderError, type ProviderErrorClass } from "../../src/providers/port.ts";
 import type { StepError } from "../../src/statechart/step_error.ts";
 import type { Decision } from "../../src/statechart/decision.ts";
-import { type Knowledge } from "../../src/statechart/knowledge.ts";
+import type { Knowledge } from "../../src/statechart/knowledge.ts";
 import { learn } from "../../src/statechart/learn.ts";
 import { ManualClock } from "../support/manual_clock.ts";
 import {

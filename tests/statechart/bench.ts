@@ -8,7 +8,7 @@ import { type ActorRefFrom, createActor, fromPromise } from "xstate";
 import type { ExternalDatabase } from "../../src/api/schema.ts";
 import { seededRandom } from "../../src/core/random.ts";
 import type { EffectInput, World } from "../../src/statechart/context.ts";
-import type { Learned } from "../../src/statechart/knowledge.ts";
+import type { Learned } from "../../src/statechart/learned.ts";
 import { type DatabaseMachine, databaseMachine } from "../../src/statechart/machine.ts";
 import { statusChange, statusOf, withTimes } from "../../src/statechart/status.ts";
 import { type Effect, EFFECTS } from "../../src/statechart/vocabulary.ts";

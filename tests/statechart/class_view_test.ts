@@ -4,7 +4,8 @@ import type { ExternalDatabase } from "../../src/api/schema.ts";
 import { classNameOf, type ClassView, notAllowed } from "../../src/statechart/class_view.ts";
 import { decide } from "../../src/statechart/decide.ts";
 import { policiesOf } from "../../src/statechart/facts.ts";
-import { initialKnowledge, isNew } from "../../src/statechart/knowledge.ts";
+import { initialKnowledge } from "../../src/statechart/knowledge.ts";
+import { isNew } from "../../src/statechart/resource.ts";
 import { condition, cr, type CrChange, deleting, inStep, NOW, view } from "./support.ts";
 
 const pinned = { annotations: { [PINNED_CLASS]: "gold" } };

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { ANNOTATION, FINALIZER } from "../../src/api/constants.ts";
-import { initialKnowledge, isNew, type Knowledge } from "../../src/statechart/knowledge.ts";
+import { initialKnowledge, type Knowledge } from "../../src/statechart/knowledge.ts";
+import { isNew } from "../../src/statechart/resource.ts";
 import { isOlder } from "../../src/api/resource_version.ts";
 import { fail, learn, succeed } from "../../src/statechart/learn.ts";
 import { absent, cr, db, deleting, inStep, known, NOW, seen } from "./support.ts";

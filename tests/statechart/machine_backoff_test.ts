@@ -8,7 +8,7 @@ import { createActor } from "xstate";
 import { ANNOTATION } from "../../src/api/constants.ts";
 import { seededRandom } from "../../src/core/random.ts";
 import type { World } from "../../src/statechart/context.ts";
-import type { Learned } from "../../src/statechart/knowledge.ts";
+import type { Learned } from "../../src/statechart/learned.ts";
 import { databaseMachine, STEPS } from "../../src/statechart/machine.ts";
 import { StepError } from "../../src/statechart/step_error.ts";
 import { EFFECTS, MUTATING } from "../../src/statechart/vocabulary.ts";

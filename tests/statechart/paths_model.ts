@@ -11,7 +11,8 @@ import { factsOf, factsText, type SecretSeen } from "../../src/binding/facts.ts"
 import { wantedFacts } from "../../src/statechart/binding.ts";
 import type { DatabaseInput } from "../../src/statechart/context.ts";
 import { isEffect } from "../../src/statechart/decision.ts";
-import type { ExternalState, Knowledge, Learned } from "../../src/statechart/knowledge.ts";
+import type { ExternalState, Knowledge } from "../../src/statechart/knowledge.ts";
+import type { Learned } from "../../src/statechart/learned.ts";
 import type { DatabaseMachine } from "../../src/statechart/machine.ts";
 import { statusChange, statusOf, withTimes } from "../../src/statechart/status.ts";
 import { StepError } from "../../src/statechart/step_error.ts";

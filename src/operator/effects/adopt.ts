@@ -10,7 +10,8 @@ import { type Database, ProviderError } from "../../providers/port.ts";
 import type { ProviderGateway } from "../gateway.ts";
 import { quote } from "../../statechart/drift.ts";
 import { isObserveOnly, specOf } from "../../statechart/facts.ts";
-import type { Knowledge, Learned, Observation } from "../../statechart/knowledge.ts";
+import type { Knowledge, Observation } from "../../statechart/knowledge.ts";
+import type { Learned } from "../../statechart/learned.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import { emit } from "./announce.ts";
 import {

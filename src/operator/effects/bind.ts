@@ -30,7 +30,9 @@ import {
 } from "../../statechart/binding.ts";
 import { quote } from "../../statechart/drift.ts";
 import { ownership, specOf } from "../../statechart/facts.ts";
-import { hasFinalizer, type Knowledge, type Learned } from "../../statechart/knowledge.ts";
+import type { Knowledge } from "../../statechart/knowledge.ts";
+import type { Learned } from "../../statechart/learned.ts";
+import { hasFinalizer } from "../../statechart/resource.ts";
 import { learn } from "../../statechart/learn.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import { emit } from "./announce.ts";

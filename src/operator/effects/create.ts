@@ -19,16 +19,12 @@ import {
   isCreatedElsewhere,
   isProvenNew,
   ownFound,
-  PROOF_MS,
   settledAt,
   specOf,
 } from "../../statechart/facts.ts";
-import {
-  type ExternalState,
-  hasFinalizer,
-  type Knowledge,
-  type Learned,
-} from "../../statechart/knowledge.ts";
+import type { ExternalState, Knowledge } from "../../statechart/knowledge.ts";
+import type { Learned } from "../../statechart/learned.ts";
+import { hasFinalizer } from "../../statechart/resource.ts";
 import { learn } from "../../statechart/learn.ts";
 import { statusOf } from "../../statechart/status.ts";
 import { isRotationDue, isSecretAsked, secretName } from "../../statechart/binding.ts";
@@ -46,6 +42,7 @@ import {
   stillWanted,
   SupersededError,
 } from "./env.ts";
+import { LateRead } from "./late_read.ts";
 import { type Held, readPassword, withoutPassword } from "./bind.ts";
 import { accountOf, writeStatus } from "./writes.ts";
 
@@ -67,9 +64,12 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
     object = checked.object;
   }
   const read = object;
-  const readAt = env.clock.monotonic();
-  let readAgain: ExternalDatabase | undefined;
-  let gone = false;
+  /** What was proved before the create was queued for long is proved again. */
+  const again = new LateRead(env, { object: read, readAt: env.clock.monotonic() }, signal, (now) => {
+    if (now?.metadata.generation !== read.metadata.generation) {
+      throw new SupersededError("The create is no longer wanted as it was");
+    }
+  });
   /** The newest copy that this effect was told of, if any: what it read is not to be told anew (L4). */
   const known = (written: ExternalDatabase | undefined) =>
     read === knowledge.object ? written : newerOf(read, written);
@@ -77,16 +77,7 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
   const newest = () => withNewer(latest(), read);
   const slow = reportWhenSlow(env, newest, decision, signal);
   /** What is known now, by the answer of the slow create's own report too: the watch may be later than that. */
-  const heard = () => withNewer(withNewer(newest(), slow.written), readAgain);
-  /** What was proved before the create was queued for long is proved again: watches may have been silent since (rule 14). */
-  const prove = async () => {
-    if (env.clock.monotonic() - readAt <= PROOF_MS) return;
-    readAgain = await readObject(env, read, signal);
-    gone = readAgain === undefined;
-    if (readAgain?.metadata.generation !== read.metadata.generation) {
-      throw new SupersededError("The create is no longer wanted as it was");
-    }
-  };
+  const heard = () => withNewer(withNewer(newest(), slow.written), again.shown?.object);
   try {
     const answer = await env.gateway.create(
       {
@@ -103,7 +94,7 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
           throw new SupersededError("The create is no longer wanted");
         }
       },
-      prove,
+      () => again.whenLate(),
     );
     if (belongsToOther(knowledge, answer.value)) throw takenSince(answer.value);
     return {
@@ -121,8 +112,9 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
     };
   } catch (error) {
     const written = known(await slow.end());
-    if (gone) return { gone };
-    if (error instanceof SupersededError) return { object: newerOf(written, readAgain) };
+    const { shown } = again;
+    if (shown !== undefined && shown.object === undefined) return { gone: true };
+    if (error instanceof SupersededError) return { object: newerOf(written, shown?.object) };
     throw refused(
       env,
       withoutPassword(error, password?.password),

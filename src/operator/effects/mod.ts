@@ -8,7 +8,7 @@ import type { ExternalDatabase } from "../../api/schema.ts";
 import { messageOf } from "../../core/text.ts";
 import { isRewound } from "../../kube/rewind.ts";
 import type { EffectInput } from "../../statechart/context.ts";
-import type { Learned } from "../../statechart/knowledge.ts";
+import type { Learned } from "../../statechart/learned.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import { type DatabaseMachine, databaseMachine } from "../../statechart/machine.ts";
 import { type Effect, EFFECTS } from "../../statechart/vocabulary.ts";

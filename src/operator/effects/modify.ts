@@ -8,7 +8,7 @@ import { notAllowed } from "../../statechart/class_view.ts";
 import { type Change, describeChange, driftOf, isEmpty } from "../../statechart/drift.ts";
 import { ownership, policiesOf } from "../../statechart/facts.ts";
 import { countRepairs, partsOf, permitted } from "../../statechart/repair.ts";
-import type { Learned } from "../../statechart/knowledge.ts";
+import type { Learned } from "../../statechart/learned.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import {
   changeFailed,

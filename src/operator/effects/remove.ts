@@ -7,16 +7,10 @@ import { ANNOTATION } from "../../api/constants.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
 import { ProviderError } from "../../providers/port.ts";
 import { quote } from "../../statechart/drift.ts";
-import {
-  everAvailable,
-  isObserveOnly,
-  ownership,
-  policiesOf,
-  PROOF_MS,
-  specOf,
-} from "../../statechart/facts.ts";
+import { everAvailable, isObserveOnly, ownership, policiesOf, specOf } from "../../statechart/facts.ts";
 import type { EffectInput } from "../../statechart/context.ts";
-import type { ExternalState, Learned, Observation } from "../../statechart/knowledge.ts";
+import type { ExternalState, Observation } from "../../statechart/knowledge.ts";
+import type { Learned } from "../../statechart/learned.ts";
 import { learn } from "../../statechart/learn.ts";
 import { isSnapshotSaid, snapshotOf } from "../../statechart/snapshot.ts";
 import { vanished } from "../../statechart/vanished.ts";
@@ -33,6 +27,7 @@ import {
   SupersededError,
 } from "./env.ts";
 import { emit } from "./announce.ts";
+import { LateRead, type Read } from "./late_read.ts";
 import { absent } from "./reads.ts";
 
 /** Deletes one database of a CR that is being deleted (rules 9 and 13). */
@@ -124,40 +119,21 @@ async function removeOne(
     if (error instanceof SupersededError) return seen;
     throw stepError(error, seen);
   }
-  const again = new ReadAgain(env, { object, readAt }, signal, stillDoomed, lost !== undefined);
-  return await send(env, object, id, seen, signal, wanted, again, finalSnapshot);
+  const again = new LateRead(env, { object, readAt }, signal, (now) => {
+    if ((now === undefined) !== (lost !== undefined)) {
+      throw new SupersededError("The deletion is no longer wanted");
+    }
+    if (now !== undefined) stillDoomed(now);
+  });
+  const heard = (): Learned =>
+    lost === undefined ? showed(again) : again.shown?.object ? { foundAlive: true } : {};
+  return await send(env, { object, id, seen, wanted, again, heard, finalSnapshot }, signal);
 }
 
-/** A read of a CR, and when it was sent. */
-interface Read {
-  readonly object: ExternalDatabase;
-  readonly readAt: number;
-}
-
-/** The read that a delete relies on (rule 9), made again where its turn comes late: watches may have been silent since (rule 14). */
-class ReadAgain {
-  /** What it showed, where it was made. */
-  learned: Learned = {};
-
-  /** `wanted` throws a {@linkcode SupersededError} where what it shows asks for no delete; a CR that is `lost` is to be gone. */
-  constructor(
-    private readonly env: EffectEnv,
-    private readonly read: Read,
-    private readonly signal: AbortSignal,
-    private readonly wanted: (object: ExternalDatabase) => void,
-    private readonly lost = false,
-  ) {}
-
-  /** Reads again, if it is time. */
-  async whenLate(): Promise<void> {
-    const { env, read, lost } = this;
-    if (env.clock.monotonic() - read.readAt <= PROOF_MS) return;
-    const object = await readObject(env, read.object, this.signal);
-    if (lost && object === undefined) return;
-    this.learned = lost ? { foundAlive: true } : object === undefined ? { gone: true } : { object };
-    if (lost || object === undefined) throw new SupersededError("The deletion is no longer wanted");
-    this.wanted(object);
-  }
+/** What a read of a CR that is not known to be gone showed. */
+function showed({ shown }: LateRead): Learned {
+  if (shown === undefined) return {};
+  return shown.object === undefined ? { gone: true } : { object: shown.object };
 }
 
 /** Whether policy, protection, pause and abandonment let the database go. */
@@ -202,23 +178,35 @@ export const discard: EffectFunction = async (env, { knowledge, latest }, signal
   ) {
     return { object, observation };
   }
-  const again = new ReadAgain(env, { object, readAt }, signal, (now) => {
-    if (now.status?.providerId !== id || !isManaged(now)) {
+  const again = new LateRead(env, { object, readAt }, signal, (now) => {
+    if (now === undefined || now.status?.providerId !== id || !isManaged(now)) {
       throw new SupersededError("The removal is no longer wanted");
     }
   });
-  return await send(env, object, id, { object, observation }, signal, stillWanted(latest, "removal"), again);
+  const seen = { object, observation };
+  const wanted = stillWanted(latest, "removal");
+  return await send(env, { object, id, seen, wanted, again, heard: () => showed(again) }, signal);
 };
+
+/** A delete that is to be sent. */
+interface Doomed {
+  readonly object: ExternalDatabase;
+  /** The provider's id of the database. */
+  readonly id: string;
+  /** What was learned before it. */
+  readonly seen: Learned;
+  /** Throws a {@linkcode SupersededError} in the tick that would send it, where it is not wanted any more. */
+  readonly wanted: () => void;
+  readonly again: LateRead;
+  /** What is learned of `again` where it was superseded. */
+  readonly heard: () => Learned;
+  readonly finalSnapshot?: string | undefined;
+}
 
 async function send(
   env: EffectEnv,
-  object: ExternalDatabase,
-  id: string,
-  seen: Learned,
+  { object, id, seen, wanted, again, heard, finalSnapshot }: Doomed,
   signal: AbortSignal,
-  wanted: () => void,
-  again: ReadAgain,
-  finalSnapshot?: string,
 ): Promise<Learned> {
   const prepare = () => again.whenLate();
   try {
@@ -233,7 +221,7 @@ async function send(
     });
     return { ...seen, observation: undefined, removed: { id, at: answeredAt } };
   } catch (error) {
-    if (error instanceof SupersededError) return { ...seen, ...again.learned };
+    if (error instanceof SupersededError) return { ...seen, ...heard() };
     const at = env.clock.monotonic();
     if (!(error instanceof ProviderError)) throw stepError(error, seen);
     if (error.errorClass === "absent") return { ...seen, observation: undefined, removed: { id, at } };

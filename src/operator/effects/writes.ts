@@ -26,14 +26,9 @@ import {
   MAX_INT32,
   specOf,
 } from "../../statechart/facts.ts";
-import {
-  type ExternalState,
-  hasFinalizer,
-  isNew,
-  type Knowledge,
-  type Learned,
-  type Observation,
-} from "../../statechart/knowledge.ts";
+import type { ExternalState, Knowledge, Observation } from "../../statechart/knowledge.ts";
+import type { Learned } from "../../statechart/learned.ts";
+import { hasFinalizer, isNew } from "../../statechart/resource.ts";
 import { lossesInARow } from "../../statechart/losses.ts";
 import { recordedStatus } from "../../statechart/recorded.ts";
 import { statusChange, statusOf, type TimelessStatus, withTimes } from "../../statechart/status.ts";
