@@ -7,7 +7,7 @@ import { mutant, type RuleMutant } from "../rule.ts";
 
 const view = "statechart/class_view.ts";
 const decide = "statechart/decide.ts";
-const knowledge = "statechart/knowledge.ts";
+const resource = "statechart/resource.ts";
 const writes = "operator/effects/writes.ts";
 const site = "operator/site.ts";
 const classSite = "operator/class_site.ts";
@@ -126,7 +126,7 @@ export const CLASSES: readonly RuleMutant[] = [
     "rule 1",
     "barred is not new",
     "a resource that was only told of its missing class is taken for one that lost its finalizer",
-    knowledge,
+    resource,
     "isNew",
     "isBarred(object)",
     "false",

@@ -5,7 +5,7 @@
  */
 import { mutant, type RuleMutant } from "../rule.ts";
 
-const knowledge = "statechart/knowledge.ts";
+const resource = "statechart/resource.ts";
 const decide = "statechart/decide.ts";
 const creation = "statechart/decide_creation.ts";
 const observed = "statechart/decide_observed.ts";
@@ -21,7 +21,7 @@ export const CREATING: readonly RuleMutant[] = [
     "rule 1",
     "new by finalizer alone",
     "a CR without our finalizer is new, whatever its status says",
-    knowledge,
+    resource,
     "isNew",
     "!hasFinalizer(object) && (Object.keys(object.status ?? {}).length === 0 || isBarred(object))",
     "!hasFinalizer(object)",
@@ -30,7 +30,7 @@ export const CREATING: readonly RuleMutant[] = [
     "rule 1",
     "new by status alone",
     "a CR with an empty status is new, though our finalizer is on it",
-    knowledge,
+    resource,
     "isNew",
     "!hasFinalizer(object)",
     "true",

@@ -10,6 +10,7 @@ const lease = "kube/lease.ts";
 const orphans = "operator/orphans.ts";
 const keeper = "operator/keeper.ts";
 const knowledge = "statechart/knowledge.ts";
+const resource = "statechart/resource.ts";
 const decide = "statechart/decide.ts";
 const env = "operator/effects/env.ts";
 
@@ -131,7 +132,7 @@ export const PROCESSES: readonly RuleMutant[] = [
     "rule 23",
     "edit does not stir",
     "a new generation does not reset back-off",
-    knowledge,
+    resource,
     "isStimulus",
     "before.metadata.generation !== after.metadata.generation",
     "false",
@@ -140,13 +141,13 @@ export const PROCESSES: readonly RuleMutant[] = [
     "rule 23",
     "deletion does not stir",
     "a deletion does not reset back-off",
-    knowledge,
+    resource,
     "isStimulus",
     "before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp",
     "false",
     {
       and: [{
-        file: knowledge,
+        file: resource,
         in: "isStimulus",
         find: "before.metadata.generation !== after.metadata.generation",
         replace:
@@ -158,7 +159,7 @@ export const PROCESSES: readonly RuleMutant[] = [
     "rule 23",
     "annotation does not stir",
     "a changed value of db.my.domain/reconcile does not reset back-off",
-    knowledge,
+    resource,
     "isStimulus",
     "annotations.some((a) => before.metadata.annotations?.[a] !== after.metadata.annotations?.[a])",
     "false",
@@ -167,7 +168,7 @@ export const PROCESSES: readonly RuleMutant[] = [
     "rule 23",
     "label stirs",
     "any change of the CR resets back-off",
-    knowledge,
+    resource,
     "isStimulus",
     "annotations.some((a) => before.metadata.annotations?.[a] !== after.metadata.annotations?.[a])",
     "before.metadata.resourceVersion !== after.metadata.resourceVersion",
