@@ -201,10 +201,11 @@ export class ProviderGateway {
     lane: Lane,
     signal: AbortSignal,
     wanted: () => void,
+    prepare?: () => Promise<void>,
   ): Promise<Answer<Database>> {
     const turn = this.#changes.turn(id, kindOf(request));
     const call = (o: CallOptions) => this.#provider.modify(id, request, o);
-    return this.#change({ verb: "modify", lane, signal, wanted, call, request }, turn);
+    return this.#change({ verb: "modify", lane, signal, wanted, call, request, prepare }, turn);
   }
 
   /** Sends a delete, which takes a snapshot of that name first where one is given (rule 17); `prepare` as of a create. */

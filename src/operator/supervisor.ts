@@ -165,7 +165,7 @@ export class Supervisor {
    */
   onListed(isThere: (uid: string) => boolean): void {
     for (const keeper of [...this.#keepers.values()]) {
-      if (keeper.finished && !isThere(keeper.object.metadata.uid)) this.#forget(keeper);
+      if (!isThere(keeper.object.metadata.uid)) this.#gone(keeper.object);
     }
   }
 
@@ -289,6 +289,7 @@ export class Supervisor {
     keeper.stop();
     const { uid } = keeper.object.metadata;
     this.#keepers.delete(uid);
+    this.#o.settled(uid); // also of what its last effect read after it was told to be gone
     this.#former.add(uid);
     this.#o.onlooker?.retire(uid);
   }

@@ -6,14 +6,11 @@
 import { ANNOTATION, TAG } from "../api/constants.ts";
 import { isOlder, isOlderVersion } from "../api/resource_version.ts";
 import type { ExternalDatabase } from "../api/schema.ts";
-import type { SecretSeen } from "../binding/facts.ts";
-import { secretName } from "./binding.ts";
+import { type Draft, learnSecret } from "./learn_secret.ts";
 import { type ExternalState, initialKnowledge, type Knowledge, type Observation } from "./knowledge.ts";
 import type { Learned } from "./learned.ts";
 import { hasFinalizer, isNew, isStimulus, isUnbegun, reconcileDue } from "./resource.ts";
 import type { Effect, TopState } from "./vocabulary.ts";
-
-type Draft = { -readonly [K in keyof Knowledge]: Knowledge[K] };
 
 /** Annotations whose change resets back-off (rules 12, 16, 18, 23). */
 const STIMULATING = Object.values(ANNOTATION);
@@ -35,7 +32,7 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   }
   next.account ??= facts.account;
   if (facts.seenUnder !== undefined) next.seenUnder = facts.seenUnder;
-  const written = facts.finalizerWritten || facts.reported !== undefined
+  const written = facts.finalizerWritten || facts.recorded || facts.reported !== undefined
     ? facts.object?.metadata.resourceVersion
     : undefined;
   if (written !== undefined && written === next.lifeSeen?.resourceVersion) {
@@ -115,8 +112,10 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
 
 function learnObject(next: Draft, object: ExternalDatabase, now: number, heard = false): void {
   const before = next.object;
-  if (object.metadata.uid !== before.metadata.uid || isOlder(object, before)) return;
+  if (object.metadata.uid !== before.metadata.uid) return;
+  // An answer that is older than what is known by now confirms that too.
   if (!heard && object !== before) next.confirmed = true;
+  if (isOlder(object, before)) return;
   next.object = before.class === undefined ? object : { ...object, class: before.class };
   if (isStimulus(before, object, STIMULATING)) {
     next.failure = undefined;
@@ -133,10 +132,15 @@ function learnObject(next: Draft, object: ExternalDatabase, now: number, heard =
     next.refreshSince = now;
   }
   // Raised, not merely gone: a status that was wiped leaves the database that we know (A4).
-  if ((object.status?.incarnation ?? 1) > (before.status?.incarnation ?? 1)) forgetDatabase(next, object);
+  const raised = (object.status?.incarnation ?? 1) > (before.status?.incarnation ?? 1);
+  if (raised) forgetDatabase(next, object);
   const id = object.status?.providerId;
   if (id !== undefined) next.mayExist = true;
-  else if (before.status?.providerId !== undefined) next.unnamedAt = now;
+  else if (before.status?.providerId !== undefined) {
+    next.unnamedAt = now;
+    // Lists may not show yet what was created, changed or deleted a moment ago, and no id tells of it any more (rule 5).
+    if (!raised) next.unknownSince = latestOf(next.unknownSince, next.mutatedAt);
+  }
   if (id !== before.status?.providerId) next.retained = false; // another one is to be marked now
   next.account = object.status?.account ?? next.account;
   // One that lost finalizer and status looks new and is not (A4).
@@ -151,52 +155,6 @@ function learnObject(next: Draft, object: ExternalDatabase, now: number, heard =
   }
   // A finalizer alone may be our own write, which the watch brought before its answer came.
   if (Object.keys(object.status ?? {}).length > 0) next.untouched = false;
-}
-
-function learnSecret(next: Draft, facts: Learned, now: number): void {
-  const { secret, secretHeard, secretGone, secretsRemoved = [], passwordSet } = facts;
-  if (secretsRemoved.length > 0) {
-    next.secretsRemoved = [...new Set([...next.secretsRemoved ?? [], ...secretsRemoved])];
-  }
-  if (secret !== undefined) learnAnswer(next, secret, facts.secretAt);
-  if (secretHeard !== undefined && isNews(next, secretHeard)) {
-    next.secret = secretHeard.secret;
-    next.secretHeardAt = now;
-  }
-  if (secretGone !== undefined) {
-    next.secretGone = { uid: secretGone, at: now };
-    if (next.secret?.kind === "ours" && next.secret.uid === secretGone) next.secret = { kind: "absent" };
-  }
-  if (passwordSet !== undefined) {
-    next.passwordSet = passwordSet;
-    next.passwordUnsure = undefined;
-  }
-}
-
-/** An answer may come after the watch has told what became of the Secret since. */
-function learnAnswer(next: Draft, secret: SecretSeen, sentAt: number | undefined): void {
-  const { secret: known, secretHeardAt, secretGone } = next;
-  if (sentAt !== undefined && secret.kind === "ours") {
-    if (secretGone !== undefined && secretGone.uid === secret.uid && secretGone.at >= sentAt) {
-      next.secret = { kind: "absent" };
-      return;
-    }
-    const heard = known?.kind === "ours" && known.uid === secret.uid && secretHeardAt !== undefined &&
-      secretHeardAt >= sentAt;
-    if (heard && isOlderVersion(secret.resourceVersion, known.resourceVersion)) return;
-  }
-  next.secret = secret;
-}
-
-/** Whether the watch's word of a Secret is newer than what is known. */
-function isNews(
-  { secret: known, object }: Draft,
-  { secret, rewound = false }: NonNullable<Learned["secretHeard"]>,
-): boolean {
-  if (secret.kind !== "ours" || known?.kind === "unasked") return false;
-  if (known?.kind !== "ours") return secret.name === secretName(object);
-  if (known.name !== secret.name) return false;
-  return rewound || !isOlderVersion(secret.resourceVersion, known.resourceVersion);
 }
 
 /** The copy that a restored cluster shows, unless what was lost is left behind already. */
@@ -244,6 +202,10 @@ function forgetDatabase(next: Draft, object: ExternalDatabase): void {
   next.unlistedAt = undefined;
   next.polls = 0;
   next.repair = [];
+}
+
+function latestOf(since: number | undefined, at: number): number | undefined {
+  return at > (since ?? Number.NEGATIVE_INFINITY) ? at : since;
 }
 
 /** Whether something may have been done for a CR: it has our finalizer, or its status does not say why nothing was. */

@@ -60,6 +60,8 @@ export interface Learned {
   readonly releaseAsked?: true | undefined;
   /** The write of a first id was sent, and not answered, or refused and not read since. */
   readonly recordAsked?: true | undefined;
+  /** Our own record of an id landed, and `object` is its answer. */
+  readonly recorded?: true | undefined;
   /** The CR was told by a list or a watch, which may lag. */
   readonly heard?: true | undefined;
   readonly conflict?: string | null | undefined;

@@ -160,7 +160,8 @@ export class EffectRig {
         },
         create: (...args: readonly unknown[]) =>
           mutation("create", args[4] as () => Promise<void>)(...args.slice(0, 4)),
-        modify: mutation("modify"),
+        modify: (...args: readonly unknown[]) =>
+          mutation("modify", args[5] as (() => Promise<void>) | undefined)(...args.slice(0, 5)),
         delete: (...args: readonly unknown[]) =>
           mutation("delete", args[4] as () => Promise<void>)(...args.slice(0, 4)), // before the final snapshot
       },

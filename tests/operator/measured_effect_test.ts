@@ -111,6 +111,11 @@ Deno.test("W8: what an effect read is not learned where its resource went back i
   const read = (latest: Knowledge) => invoked("finalize", before, { patched, latest }).learned;
   assertEquals((await read(before)).object, patched);
   assertEquals((await read({ ...before, rewinds: 1 })).object, undefined);
+  // Nor that it was gone, or that the CRD was going, in the history that was lost.
+  const patchedInVain = new KubeError("notFound", "no such resource");
+  const gone = (latest: Knowledge) => invoked("finalize", before, { patched: patchedInVain, latest }).learned;
+  assertEquals((await gone(before)).gone, true);
+  assertEquals((await gone({ ...before, rewinds: 1 })).gone, undefined);
 });
 
 Deno.test("W8: the write that lets an object go is answered with its last version, which proves nothing", async () => {

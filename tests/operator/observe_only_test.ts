@@ -1,7 +1,7 @@
 /** Databases that are only observed are in nobody's books: no list shows them, and their absence says nothing (rule 12). @module */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { inWorld } from "../support/world.ts";
-import { assertQuiet, PERIOD } from "../support/fleet.ts";
+import { assertQuiet, inStep, PERIOD } from "../support/fleet.ts";
 
 Deno.test("rule 12: databases that are only observed, which no list shows, are no mass absence, also when they go together", () =>
   inWorld({}, async (world) => {
@@ -24,4 +24,26 @@ Deno.test("rule 12: databases that are only observed, which no list shows, are n
     assertEquals(operator.absences.active, false, "when they are gone");
     assertEquals(world.cloud.ledger.mutatingCalls(), []);
     assertEquals(world.lines.filter((l) => l.level === "error"), []);
+  }));
+
+Deno.test("L1: what was only observed a moment ago is adopted at once: nothing was ever created", () =>
+  inWorld({ readLagMs: 60_000 }, async (world) => {
+    world.start();
+    await world.run(1_000);
+    await inStep(world, "first", { deletionPolicy: "Retain" });
+    const id = world.get("first")!.status!.providerId!;
+    world.cluster.delete("default", "first");
+    await world.until("released", () => world.get("first") === undefined);
+    world.cluster.create("default", "orders", { providerId: id, managementPolicy: "ObserveOnly" });
+    await world.until("observed", () => world.get("orders")?.status?.observeOnly === true, 10_000);
+    world.cluster.edit("default", "orders", { managementPolicy: "Full" });
+    const begun = world.clock.monotonic();
+    await world.until(
+      "adopted",
+      () => world.cloud.get(id)?.tags["db.my.domain/uid"] === world.get("orders")!.metadata.uid,
+      300_000,
+      100,
+    );
+    const took = world.clock.monotonic() - begun;
+    assert(took < 5_000, `it took ${took} ms`);
   }));

@@ -103,24 +103,6 @@ Deno.test("rule 13: a delete that waited for its turn so long that the word of t
   assertEquals((await rig.run(remove, doomed, { queuedMs: 10_001 })).sent, []);
 });
 
-Deno.test("rule 14: a delete that waited for its turn for more than ten seconds reads the CR again (seed 91954)", async () => {
-  const queued = (readAgain: Answers["read"], queuedMs = 10_001) =>
-    run(remove, doomed, { read: last(), readAgain: readAgain ?? last(), queuedMs });
-  const retained = last({ spec: { deletionPolicy: "Retain" }, meta: { resourceVersion: "102" } });
-  const soon = await queued(retained, 10_000);
-  assertEquals([soon.asked, soon.sent], [["resource", "database"], ["delete"]]);
-  const late = await queued(last());
-  assertEquals([late.asked, late.sent], [["resource", "database", "resource"], ["delete"]]);
-  const none = await queued(notFound);
-  assertEquals([none.sent, none.learned.gone], [[], true]);
-  for (
-    const now of [retained, last({ spec: { paused: true } }), last({ spec: { deletionPolicy: "Snapshot" } })]
-  ) {
-    const { sent, learned } = await queued(now);
-    assertEquals([sent, learned], [[], { object: now, observation: observed() }]);
-  }
-});
-
 Deno.test("rule 12: an absence that nobody asked for is counted, one that we asked for is not", async () => {
   const told = async (knowledge: Knowledge) => {
     const rig = new EffectRig();
@@ -202,24 +184,6 @@ Deno.test("S2: the database of a CR that vanished while it was made is deleted, 
 const failedStatus = { state: "Creating" as const, providerId: "db-1", incarnation: 1, removing: "db-1" };
 const failed = db({ state: "Failed" });
 const spoilt = known(cr({ status: failedStatus }), { observation: seen(failed) });
-
-Deno.test("rule 14: so does the removal of a failed database", async () => {
-  const read = cr({ status: failedStatus });
-  const queued = (readAgain: Answers["read"]) =>
-    run(discard, spoilt, { read, readAgain: readAgain ?? read, queuedMs: 10_001, database: failed });
-  assertEquals((await queued(read)).sent, ["delete"]);
-  const healed = cr({ status: { ...failedStatus, providerId: "db-2" } });
-  for (
-    const now of [
-      healed,
-      deleting({ status: failedStatus }),
-      cr({ status: failedStatus, spec: { paused: true } }),
-    ]
-  ) {
-    const { sent, learned } = await queued(now);
-    assertEquals([sent, learned.object], [[], now]);
-  }
-});
 
 Deno.test("rule 7: what a removal of a failed database reads is learned, whether it is sent or not", async () => {
   const read = cr({ meta: { resourceVersion: "101" }, status: failedStatus });

@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { inStep } from "../support/fleet.ts";
 import { inWorld } from "../support/world.ts";
 
 Deno.test("W8: a released resource that a lagging watch shows again is no resource that went by force (found by soak, seed 11)", () =>
@@ -47,4 +48,34 @@ Deno.test("W8: the actor of a released resource whose end is told before it is t
     reflector.relist();
     await world.run(10_000);
     assertEquals(supervisor.size, 0);
+  }));
+
+Deno.test("S2: one that goes by force while it is asked for is known to be gone after the next list", () =>
+  inWorld({}, async (world) => {
+    const { operator } = world.start({ pollIntervalMs: 60_000 });
+    const { supervisor, reflector } = operator;
+    await inStep(world);
+    const shown = world.get("orders")!;
+    // A list of a server that lagged took it for gone.
+    supervisor.onGone(shown);
+    await world.run(2_000);
+    assertEquals(supervisor.size, 0);
+    let answer: (() => void) | undefined;
+    world.cluster.fault = ({ verb, phase }) => {
+      if (verb !== "get" || phase !== "after" || answer !== undefined) return;
+      return new Promise<void>((resolve) => answer = resolve);
+    };
+    supervisor.onUpsert(shown);
+    await world.until("it is asked for", () => answer !== undefined, 5_000);
+    world.cluster.vanish("default", "orders");
+    await world.run(2_000);
+    answer!();
+    await world.run(5_000);
+    reflector.relist();
+    await world.run(40 * 60_000);
+    assertEquals(
+      [supervisor.size, operator.orphans.orphans.length],
+      [0, 1],
+      world.describe(),
+    );
   }));

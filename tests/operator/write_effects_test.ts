@@ -115,6 +115,7 @@ Deno.test("rule 6: an id is recorded with all that is known, and told by an Even
   ]);
   assertEquals(learned, {
     object: patched,
+    recorded: true,
     account: "acct",
     observation: { kind: "present", database: db(), sentAt: NOW - 50 },
     duplicates: [],

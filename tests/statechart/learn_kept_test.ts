@@ -111,3 +111,25 @@ Deno.test("S4: that no lookup had shown what was removed is remembered: later on
   const shown = { ...k, lookup: { sentAt: NOW - 50, found: [db()] } };
   assertEquals(learn(shown, { removed }, NOW).unseenRemovedAt, undefined);
 });
+
+Deno.test("rule 5: the record of one that only observes is no sign of another's life", () => {
+  const watched = known(
+    cr({ meta: { finalizers: [] }, spec: { providerId: "db-9", managementPolicy: "ObserveOnly" } }),
+    {
+      observation: {
+        kind: "present",
+        database: db({ id: "db-9", tags: {} }),
+        sentAt: NOW,
+        onlyObserved: true,
+      },
+    },
+  );
+  assertEquals(watched.bornHere, true);
+  const answer = cr({
+    meta: { finalizers: [], resourceVersion: "101" },
+    spec: { providerId: "db-9", managementPolicy: "ObserveOnly" },
+    status: inStep({ providerId: "db-9" }),
+  });
+  const k = learn(watched, { object: answer, recorded: true }, NOW);
+  assertEquals([k.bornHere, settledAt(k, view())], [true, Number.NEGATIVE_INFINITY]);
+});

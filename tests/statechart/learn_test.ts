@@ -18,9 +18,15 @@ Deno.test("learn: resourceVersions are compared as numbers of any length; what i
 });
 
 Deno.test("learn: an older copy and another UID's change nothing (W7)", () => {
-  const k = known(rv("100"));
+  const k = known(rv("100"), { confirmed: true });
   assertEquals(learn(k, { object: rv("99", { spec: { sizeGb: 50 } }) }, NOW), k);
   assertEquals(learn(k, { object: rv("101", { meta: { uid: "another" } }) }, NOW), k);
+});
+
+Deno.test("L4: an answer of the API server that is older than what a watch has told since confirms that too", () => {
+  const heard = learn(known(rv("100")), { object: rv("103"), heard: true }, NOW);
+  const k = learn(heard, { object: rv("102") }, NOW);
+  assertEquals([heard.confirmed, k.object.metadata.resourceVersion, k.confirmed], [false, "103", true]);
 });
 
 const failure = {

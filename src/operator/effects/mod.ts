@@ -111,7 +111,9 @@ async function measured(
 function judged(env: EffectEnv, { knowledge, latest }: EffectInput, learned: Learned): Learned {
   const { object } = learned;
   // Told of that meanwhile: what was read before it bears a version that would hide what is there now.
-  if (latest().rewinds !== knowledge.rewinds) return { ...learned, object: undefined, reported: undefined };
+  if (latest().rewinds !== knowledge.rewinds) {
+    return { ...learned, object: undefined, reported: undefined, gone: undefined, crdTerminating: undefined };
+  }
   if (object === undefined || !isRewound(object, knowledge.object)) return learned;
   // The write that lets an object go is answered with its last version, changed; no other shows one that nothing holds.
   const { deletionTimestamp, finalizers = [] } = object.metadata;

@@ -113,12 +113,6 @@ async function removeOne(
     // Turns at a slow cloud can be minutes away, and `kubectl delete crd` may come before them (rule 13).
     if (!env.crd.isEstablished) throw new SupersededError("The CRD may be going");
   };
-  try {
-    await unprotect(env, object, database, signal, wanted);
-  } catch (error) {
-    if (error instanceof SupersededError) return seen;
-    throw stepError(error, seen);
-  }
   const again = new LateRead(env, { object, readAt }, signal, (now) => {
     if ((now === undefined) !== (lost !== undefined)) {
       throw new SupersededError("The deletion is no longer wanted");
@@ -127,6 +121,12 @@ async function removeOne(
   });
   const heard = (): Learned =>
     lost === undefined ? showed(again) : again.shown?.object ? { foundAlive: true } : {};
+  try {
+    await unprotect(env, object, database, signal, wanted, again);
+  } catch (error) {
+    if (error instanceof SupersededError) return { ...seen, ...heard() };
+    throw stepError(error, seen);
+  }
   return await send(env, { object, id, seen, wanted, again, heard, finalSnapshot }, signal);
 }
 
@@ -155,10 +155,12 @@ async function unprotect(
   database: ExternalState,
   signal: AbortSignal,
   wanted: () => void,
+  again: LateRead,
 ): Promise<void> {
   if (database.deletionProtection !== true || specOf(object).deletionProtection !== false) return;
   if (database.state !== "Available") return; // takes no change
-  await env.gateway.modify(database.id, { deletionProtection: false }, "urgent", signal, wanted);
+  const prepare = () => again.whenLate();
+  await env.gateway.modify(database.id, { deletionProtection: false }, "urgent", signal, wanted, prepare);
 }
 
 /** Deletes a database that failed before it was ever available, to make room for the next incarnation (rule 7). */

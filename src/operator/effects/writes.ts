@@ -93,7 +93,9 @@ export const record: EffectFunction = async (env, { decision, knowledge, latest 
   if (anew !== undefined && belongsToOther(latest(), database)) return { observation: anew };
   const k = latest();
   // Decided while it only observed another's database: now that is to be adopted first (rule 18, S3).
-  if (isObserveOnly(knowledge.object) && !isObserveOnly(k.object)) return { observation: anew };
+  if (isObserveOnly(knowledge.object) && !isObserveOnly(k.object)) {
+    return { observation: anew && { ...anew, onlyObserved: true } };
+  }
   const view = env.view(k.object.metadata.uid);
   const provider = view.provider && { ...view.provider, account };
   const { status } = recordedStatus(k, database, { ...view, provider });
@@ -118,6 +120,7 @@ export const record: EffectFunction = async (env, { decision, knowledge, latest 
   }
   return {
     ...facts,
+    ...(facts.object === undefined ? {} : { recorded: true as const }),
     // Where the resource is gone its status cannot keep it, and an absence counts under this account alone (S4, A2).
     account,
     // A lookup's word is an observation too; what was read or answered later stays.
@@ -292,9 +295,14 @@ function stillObserved(object: ExternalDatabase): JsonPatchOperation[] {
  */
 function unrecorded(error: unknown, account: string | undefined): never {
   if (!(error instanceof StepError)) throw error;
-  const unread = error.errorClass === "kubernetes" && (error.code === "conflict" || error.code === "invalid");
-  const asked = unread || UNANSWERED.has(error.code) ? { recordAsked: true as const } : {};
+  const asked = mayHaveLanded(error) ? { recordAsked: true as const } : {};
   throw error.knowing({ ...error.learned, seenUnder: account, ...asked });
+}
+
+/** Without an answer, or refused and not read since: a proxy may have sent it twice, and it landed at first. */
+function mayHaveLanded({ errorClass, code }: StepError): boolean {
+  const unread = errorClass === "kubernetes" && (code === "conflict" || code === "invalid");
+  return unread || UNANSWERED.has(code);
 }
 
 /** The release may have landed: then it is ours, and what it leaves behind must be named as such (rule 16). */
@@ -304,7 +312,7 @@ async function unansweredRelease(
   error: unknown,
   signal: AbortSignal,
 ): Promise<Learned> {
-  if (!(error instanceof StepError) || !UNANSWERED.has(error.code)) throw error;
+  if (!(error instanceof StepError) || !mayHaveLanded(error)) throw error;
   let after: ExternalDatabase | undefined;
   try {
     after = await readObject(env, object, signal);

@@ -1,0 +1,73 @@
+/** What a delete relies on is read again where its turn at the cloud comes late (rule 14). @module */
+import { assertEquals } from "@std/assert";
+import { KubeError } from "../../src/kube/port.ts";
+import { discard, remove } from "../../src/operator/effects/remove.ts";
+import { cr, type CrChange, db, deleting, inStep, known, NOW, seen } from "../statechart/support.ts";
+import { type Answers, run } from "./effect_rig.ts";
+
+const last = (change: CrChange = {}) =>
+  deleting({
+    status: inStep({ removing: "db-1" }),
+    ...change,
+    meta: { resourceVersion: "101", ...change.meta },
+  });
+const doomed = known(deleting({ status: inStep({ removing: "db-1" }) }), { observation: seen() });
+
+Deno.test("rule 14: a delete that waited for its turn for more than ten seconds reads the CR again (seed 91954)", async () => {
+  const queued = (readAgain: Answers["read"], queuedMs = 10_001) =>
+    run(remove, doomed, { read: last(), readAgain: readAgain ?? last(), queuedMs });
+  const retained = last({ spec: { deletionPolicy: "Retain" }, meta: { resourceVersion: "102" } });
+  const soon = await queued(retained, 10_000);
+  assertEquals([soon.asked, soon.sent], [["resource", "database"], ["delete"]]);
+  const late = await queued(last());
+  assertEquals([late.asked, late.sent], [["resource", "database", "resource"], ["delete"]]);
+  const none = await queued(new KubeError("notFound", "no such resource"));
+  assertEquals([none.sent, none.learned.gone], [[], true]);
+  for (
+    const now of [retained, last({ spec: { paused: true } }), last({ spec: { deletionPolicy: "Snapshot" } })]
+  ) {
+    const { sent, learned } = await queued(now);
+    assertEquals([sent, learned], [[], {
+      object: now,
+      observation: { kind: "present", database: db(), sentAt: NOW },
+    }]);
+  }
+});
+
+const failedStatus = { state: "Creating" as const, providerId: "db-1", incarnation: 1, removing: "db-1" };
+const failed = db({ state: "Failed" });
+const spoilt = known(cr({ status: failedStatus }), { observation: seen(failed) });
+
+Deno.test("rule 14: so does the removal of a failed database", async () => {
+  const read = cr({ status: failedStatus });
+  const queued = (readAgain: Answers["read"]) =>
+    run(discard, spoilt, { read, readAgain: readAgain ?? read, queuedMs: 10_001, database: failed });
+  assertEquals((await queued(read)).sent, ["delete"]);
+  const healed = cr({ status: { ...failedStatus, providerId: "db-2" } });
+  for (
+    const now of [
+      healed,
+      deleting({ status: failedStatus }),
+      cr({ status: failedStatus, spec: { paused: true } }),
+    ]
+  ) {
+    const { sent, learned } = await queued(now);
+    assertEquals([sent, learned.object], [[], now]);
+  }
+});
+
+Deno.test("rule 14, D5: nor is protection lifted late for a resource that asks for it again", async () => {
+  const guarded = db({ deletionProtection: true });
+  const lifted = last({ spec: { deletionProtection: false } });
+  const queued = (readAgain: Answers["read"]) =>
+    run(remove, known(lifted, { observation: seen(guarded) }), {
+      read: lifted,
+      readAgain: readAgain ?? lifted,
+      database: guarded,
+      queuedMs: 10_001,
+    });
+  const again = last({ spec: { deletionProtection: true }, meta: { resourceVersion: "102" } });
+  const kept = await queued(again);
+  assertEquals([kept.sent, kept.learned.object], [[], again]);
+  assertEquals((await queued(lifted)).sent, ["modify", "delete"]);
+});
