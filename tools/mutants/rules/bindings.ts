@@ -7,7 +7,6 @@ import { mutant, type RuleMutant } from "../rule.ts";
 
 const decide = "statechart/decide_binding.ts";
 const binding = "statechart/binding.ts";
-const learn = "statechart/learn.ts";
 const bind = "operator/effects/bind.ts";
 const create = "operator/effects/create.ts";
 const secret = "binding/secret.ts";
@@ -97,7 +96,7 @@ export const BINDINGS: readonly RuleMutant[] = [
     "K2",
     "Secret's end unheard",
     "the end of a Secret changes nothing of what is known",
-    learn,
+    "statechart/learn_secret.ts",
     "learnSecret",
     'next.secret?.kind === "ours" && next.secret.uid === secretGone',
     "false",

@@ -9,6 +9,7 @@ import { CLASSES } from "./classes.ts";
 import { CREATING } from "./creating.ts";
 import { DELETING } from "./deleting.ts";
 import { DESIGN } from "./design.ts";
+import { DOORS } from "./doors.ts";
 import { OBSERVING } from "./observing.ts";
 import { POLICIES } from "./policies.ts";
 import { PROCESSES } from "./processes.ts";
@@ -23,4 +24,5 @@ export const RULE_MUTANTS: readonly RuleMutant[] = [
   ...DESIGN,
   ...CLASSES,
   ...BINDINGS,
+  ...DOORS,
 ];
