@@ -9,7 +9,7 @@ import { inStep } from "../support/fleet.ts";
 import { inWorld } from "../support/world.ts";
 
 for (const how of ["lost", "console"] as const) {
-  Deno.test(`S4: a wiped status after a delete that ${how === "lost" ? "lost its answer" : "a person made"} waits for what lists do not show yet`, () =>
+  Deno.test(`S4, rule 5: a wiped status after a delete that ${how === "lost" ? "lost its answer" : "a person made"} waits for what lists do not show yet`, () =>
     inWorld({ readLagMs: 60_000, provisionMs: 500, deleteMs: 40_000, latencyMs: 20 }, async (world) => {
       world.start();
       await world.run(1_000);
@@ -37,7 +37,7 @@ for (const how of ["lost", "console"] as const) {
 const NOT_THERE = { status: 404, code: "NotFound", message: "no such database" };
 
 for (const clientTokens of [true, false]) {
-  Deno.test(`S1: a status wiped while a read missed what was created just now brings no second one (tokens: ${clientTokens})`, () =>
+  Deno.test(`S1, rule 5: a status wiped while a read missed what was created just now brings no second one (tokens: ${clientTokens})`, () =>
     inWorld({ readLagMs: 60_000, provisionMs: 500, clientTokens }, async (world) => {
       world.start();
       await world.run(1_000);
@@ -58,7 +58,7 @@ for (const clientTokens of [true, false]) {
     }));
 }
 
-Deno.test("S2: a status wiped while a read missed what was created just now leaves nothing behind when it is deleted", () =>
+Deno.test("S2, rule 5: a status wiped while a read missed what was created just now leaves nothing behind when it is deleted", () =>
   inWorld({ readLagMs: 60_000, provisionMs: 500 }, async (world) => {
     world.start();
     await world.run(1_000);
@@ -76,7 +76,7 @@ Deno.test("S2: a status wiped while a read missed what was created just now leav
 
 /** Only what the contract allows: reads by id read their own writes; the credentials are another account's for a moment (A2). */
 for (const deed of ["lives", "is deleted"] as const) {
-  Deno.test(`S1, S2: an account that changed for a moment, and a status wiped after that, bring no second and leave none (${deed})`, () =>
+  Deno.test(`S1, S2, rule 5: an account that changed for a moment, and a status wiped after that, bring no second and leave none (${deed})`, () =>
     inWorld({ readLagMs: 60_000, provisionMs: 500, clientTokens: false }, async (world) => {
       world.start();
       await world.run(1_000);

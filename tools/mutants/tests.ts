@@ -43,7 +43,7 @@ const ABOUT: readonly (readonly [source: RegExp, tests: RegExp])[] = [
   [/^operator\/(class|site)|^statechart\/class_view/, /(operator|statechart|behaviours)\/class/],
   [/^operator\/effects\/adopt/, /operator\/adoption/],
   [/^operator\/effects\/create/, /operator\/(creating|paused|effect_guards)/],
-  [/^operator\/effects\/(remove|retain)/, /operator\/(deleting|effect_guards)/],
+  [/^operator\/effects\/(remove|retain)/, /operator\/(deleting|late_read|effect_guards)/],
   [/^operator\/effects\/modify/, /operator\/(drift|effect_guards)/],
   [/^operator\/effects/, /operator\/(effect_guards|recovery|creating|deleting|drift|wiped)/],
   [

@@ -9,7 +9,7 @@ const learn = "statechart/learn.ts";
 const supervisor = "operator/supervisor.ts";
 const writes = "operator/effects/writes.ts";
 
-/** Of rules 5, 9, 12, 16 and 18, and of W8. */
+/** Of rules 5, 12, 14 and 16, and of S2, S3 and L4. */
 export const DOORS: readonly RuleMutant[] = [
   mutant(
     "rule 5",
@@ -84,7 +84,7 @@ export const DOORS: readonly RuleMutant[] = [
     "!UNANSWERED.has(error.code)",
   ),
   mutant(
-    "rule 9",
+    "rule 14",
     "protection lifted late",
     "protection is lifted by what was read before a long wait",
     "operator/effects/remove.ts",
