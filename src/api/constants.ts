@@ -58,6 +58,8 @@ export const TAG = {
   managedBy: "db.my.domain/managed-by",
   /** Set instead of ownership when a database is kept (rule 16). */
   retained: "db.my.domain/retained",
+  /** UID of the CR that adopted the database: it was there before, whatever spec and status say later (rule 19). */
+  adopted: "db.my.domain/adopted",
 } as const;
 
 /** Value of the `managed-by` tag, and the operator's name in Events and field managers. */

@@ -101,7 +101,8 @@ export class AbsenceLedger {
     for (const { since } of this.#absent.values()) if (since >= from) together++;
     if (!this.active && together <= this.#limit()) return;
     const before = this.#held.size;
-    for (const uid of this.#absent.keys()) this.#held.add(uid);
+    // What was missed long before is not of these: it need not come back for the mass absence to end.
+    for (const [uid, { since }] of this.#absent) if (since >= from) this.#held.add(uid);
     if (before === 0) onChange(true, this.#held.size);
   }
 }

@@ -107,7 +107,7 @@ export class ClassSite {
     this.#update();
   }
 
-  /** Resolves once all that ran has ended, after the signal aborted. */
+  /** Closes it, and resolves once all that ran has ended: after the signal aborted, or when nothing runs for it any more. */
   async ended(): Promise<void> {
     await this.#running?.done;
     await this.#provider?.close?.().catch(() => {}); // what it held goes with the process

@@ -285,7 +285,10 @@ export class ClassDirectory {
       for (const known of [...this.#sites.values()]) {
         known.tick();
         if (known.object !== undefined) await this.#reportOne(known, known.object, signal);
-        else if (known.idle && !this.#o.isUsed(known.site)) this.#sites.delete(known.name);
+        else if (known.idle && !this.#o.isUsed(known.site)) {
+          this.#sites.delete(known.name);
+          void known.ended(); // what its provider holds: connections, a folder
+        }
       }
       await this.#summons.pause(REPORT_MS, signal);
     }

@@ -25,6 +25,7 @@ import { RETRY_AFTER_CAP_MS } from "../statechart/step_error.ts";
 import { type ChangeKind, Changes, type Turn } from "./changes.ts";
 import type { CloudCall } from "./history/calls.ts";
 import { type Lane, QueueFullError, type Scheduler } from "./scheduler.ts";
+import { withoutPassword } from "./without_password.ts";
 
 /** An answer with the monotonic times, in milliseconds, at which its request was sent and it came. */
 export interface Answer<T> {
@@ -133,6 +134,7 @@ export class ProviderGateway {
     onSend: (sentAt: number) => void = () => {},
   ): Promise<Answer<Database>> {
     const call = (o: CallOptions) => {
+      this.#changes.read(id, signal);
       onSend(this.#o.clock.monotonic());
       return this.#provider.get(id, o);
     };
@@ -203,7 +205,10 @@ export class ProviderGateway {
     wanted: () => void,
     prepare?: () => Promise<void>,
   ): Promise<Answer<Database>> {
-    const turn = this.#changes.turn(id, kindOf(request));
+    const turn = this.#changes.turn(id, kindOf(request), {
+      tags: request.tags !== undefined,
+      reader: signal,
+    });
     const call = (o: CallOptions) => this.#provider.modify(id, request, o);
     return this.#change({ verb: "modify", lane, signal, wanted, call, request, prepare }, turn);
   }
@@ -218,7 +223,7 @@ export class ProviderGateway {
     finalSnapshot?: string,
   ): Promise<Answer<void>> {
     const more = finalSnapshot === undefined ? {} : { finalSnapshot };
-    const turn = this.#changes.turn(id, "delete");
+    const turn = this.#changes.turn(id, "delete", { reader: signal });
     const call = (o: CallOptions) => this.#provider.delete(id, { ...o, ...more });
     return this.#change({ verb: "delete", lane, signal, wanted, call, prepare }, turn);
   }
@@ -298,7 +303,8 @@ export class ProviderGateway {
           onCall?.({ signal, verb, outcome, sentAt, request, answer: value });
           return { value, sentAt, answeredAt: clock.monotonic() };
         } catch (error) {
-          const known = classify(error, wanted !== undefined);
+          // Here, as the history and the traces are told too (rule 25).
+          const known = withoutPassword(classify(error, wanted !== undefined), request?.password);
           if (known instanceof ProviderError) {
             outcome = known.errorClass;
             if (known.errorClass === "unauthorised") this.#o.onUnauthorised?.();

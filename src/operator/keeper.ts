@@ -201,10 +201,20 @@ export class Keeper {
       decision.ready.status !== "True" || ownTimer ||
       mustReport(k, decision); // a write that failed waits for the rest, which is longer than its back-off
     if (pending || k.observation === undefined) return false;
-    const { bornHere, named, unknownSince, observation, mutatedAt, lastReadAt, secret } = k;
+    const {
+      bornHere,
+      named,
+      unknownSince,
+      unknownUnder,
+      account,
+      observation,
+      mutatedAt,
+      lastReadAt,
+      secret,
+    } = k;
     this.#object = this.newest;
     this.#stopActor();
-    this.#kept = { bornHere, named, unknownSince, observation, mutatedAt, lastReadAt };
+    this.#kept = { bornHere, named, unknownSince, unknownUnder, account, observation, mutatedAt, lastReadAt };
     this.#keptSecret = secret;
     return true;
   }
@@ -296,7 +306,9 @@ export class Keeper {
     // One that crashes in its first step knows nothing yet.
     const context = actor.getSnapshot()?.context as Partial<DatabaseSnapshot["context"]> | undefined;
     this.#object = newerOf(this.#object, context?.knowledge?.object);
-    this.#left = this.#unsure(); // a create may be under way, or its answer be lost with the actor
+    // A create may be under way, or its answer be lost with the actor; where its database is, is known (A2).
+    const { account, unknownUnder } = context?.knowledge ?? {};
+    this.#left = { ...this.#unsure(), account, unknownUnder };
     this.#stopActor();
     if (clock.monotonic() - this.#startedAt > HEALTHY_MS) this.#crashes = 0;
     this.#crashes++;

@@ -8,6 +8,7 @@ import type { Logger } from "../core/log.ts";
 import { messageOf } from "../core/text.ts";
 import { type Cluster, KubeError } from "../kube/port.ts";
 import type { Database } from "../providers/port.ts";
+import { isRetained } from "../statechart/facts.ts";
 import type { Round } from "./observer.ts";
 
 /** Quorum reads a round makes at most, so that a lost cluster state does not become a storm. */
@@ -57,7 +58,7 @@ export class OrphanWatch {
   #isWithout(d: Database): boolean {
     const uid = d.tags[TAG.uid];
     const namespace = d.tags[TAG.namespace];
-    return uid !== undefined && namespace !== undefined && d.tags[TAG.retained] === undefined &&
+    return uid !== undefined && namespace !== undefined && !isRetained(d) &&
       d.state !== "Deleting" && this.options.isWatched(namespace) && !this.options.isKnown(uid);
   }
 

@@ -117,7 +117,7 @@ export class Safety {
 
   #onTakeover(effect: Effect, before: Readonly<Record<string, string>>): void {
     const owner = before[TAG.uid];
-    if (owner === undefined || before[TAG.retained] !== undefined) return;
+    if (owner === undefined || before[TAG.retained] === owner) return;
     const taker = this.world.store.byUid(effect.uid ?? "");
     if (ofAnotherCluster(before) && taker?.metadata.annotations?.[ANNOTATION.adoptFrom] !== owner) {
       return this.fail("S3", `${effect.id} was taken from another cluster for ${effect.uid}`);

@@ -37,7 +37,17 @@ export interface DatabaseInput {
   readonly world: World;
   /** What a hibernated or crashed actor knew beyond the CR (rule 24). */
   readonly kept?: Partial<
-    Pick<Knowledge, "bornHere" | "named" | "unknownSince" | "observation" | "mutatedAt" | "lastReadAt">
+    Pick<
+      Knowledge,
+      | "bornHere"
+      | "named"
+      | "unknownSince"
+      | "unknownUnder"
+      | "account"
+      | "observation"
+      | "mutatedAt"
+      | "lastReadAt"
+    >
   >;
 }
 

@@ -33,7 +33,7 @@ export function decideCreation(k: Knowledge, view: View): Decision {
   };
   const named = spec.providerId;
   const proven = isProvenNew(k, view.now);
-  if (named !== undefined && (proven || k.adopting)) return adopt(named);
+  if (named !== undefined && (proven || k.adopting === named)) return adopt(named);
   if (proven) return create; // rule 3: the finalizer write just made is the proof
   const own = ownFound(k, view);
   if (named !== undefined && own.some((d) => d.id === named)) return adopt(named);

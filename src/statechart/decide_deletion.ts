@@ -31,6 +31,7 @@ import {
   specOf,
   transitionalPollMs,
   unrecordedDatabase,
+  wasAdopted,
 } from "./facts.ts";
 import type { Knowledge } from "./knowledge.ts";
 import { hasFinalizer } from "./resource.ts";
@@ -88,10 +89,12 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
     return { ...said, step: "idle", ready: verdict, synced: verdict, quiet };
   }
   if (accountDiffers(k, view)) return underAnother(k, view, said, "the database");
-  if (object.status?.providerId === undefined && specOf(object).providerId !== undefined) {
+  if (object.status?.providerId === undefined) {
     // Whether it was created or adopted says what becomes of it (rule 19), and only the record says that.
+    const { providerId: named } = specOf(object);
     const live = ownFound(k, view).filter((d) => d.state !== "Deleting");
-    const own = live.find((d) => d.id === specOf(object).providerId) ?? live[0];
+    const own = live.find((d) => d.id === named) ?? live.find((d) => wasAdopted(object, d)) ??
+      (named === undefined ? undefined : live[0]);
     if (own !== undefined) return { ...said, step: "record", database: own };
   }
   if (isUnseen(k)) return { ...said, step: "confirm" };
@@ -166,9 +169,16 @@ function unknownPolicy({ object }: Knowledge): Verdict | undefined {
 /** Retain: an unknown create is resolved first, then what was found is tagged, then the finalizer goes (rule 16). */
 function retain(k: Knowledge, view: View, said: Said, release: Release): Decision {
   const id = k.object.status?.providerId;
+  // One that is not there could not be marked: that it is gone must be as sure as for a deletion.
+  const absentAt = k.observation?.kind === "absent" ? k.observation.sentAt : undefined;
+  if (id !== undefined && absentAt !== undefined) {
+    // A status that was edited names what is gone while lists do not show yet what is to be marked (S2).
+    const sure = Math.max(absenceSettledAt(k, view, id), absentAt);
+    if ((k.lookup?.sentAt ?? Number.NEGATIVE_INFINITY) < sure) {
+      return every(k.lookup?.sentAt, againMs(view), sure, view, said, "confirm");
+    }
+  }
   if (k.retained) {
-    // One that is not there could not be marked: that it is gone must be as sure as for a deletion.
-    const absentAt = k.observation?.kind === "absent" ? k.observation.sentAt : undefined;
     if (id !== undefined && absentAt !== undefined) {
       if (absentAt < view.massAbsenceOverAt) return { ...said, step: "retain" };
       const held = heldBack(k, view, said, id, absentAt);
@@ -180,6 +190,7 @@ function retain(k: Knowledge, view: View, said: Said, release: Release): Decisio
     const settled = settledAt(k, view);
     if (k.lookup !== undefined && k.lookup.sentAt >= settled) {
       return heldByCreate(k, view, said, k.lookup.sentAt) ??
+        heldBack(k, view, said, undefined, k.lookup.sentAt) ??
         release(k.crdTerminating ? "crdDeleted" : "retain");
     }
     return every(k.lookup?.sentAt, againMs(view), settled, view, said, "lookup");

@@ -66,8 +66,16 @@ export function observedId(object: ExternalDatabase): string | undefined {
  */
 export function mayBeShown(object: ExternalDatabase, { tags }: ExternalState): boolean {
   const owner = tags[TAG.uid];
-  return owner === undefined || owner === object.metadata.uid || tags[TAG.retained] !== undefined ||
+  return owner === undefined || owner === object.metadata.uid || isRetained({ tags }) ||
     tags[TAG.namespace] === object.metadata.namespace;
+}
+
+/**
+ * Whether its owner let a database go. A mark that names another is of an owner before: it was written late, over the
+ * tags of whoever adopted the database since, and gives nothing away (S3, rule 5).
+ */
+export function isRetained({ tags }: Pick<ExternalState, "tags">): boolean {
+  return tags[TAG.retained] !== undefined && tags[TAG.retained] === tags[TAG.uid];
 }
 
 /** Policies of a CR for one database. One that is named in the spec is never re-created under another name. */
@@ -95,6 +103,18 @@ export function isAdopted(object: ExternalDatabase, id = object.status?.provider
   if (id !== undefined && id === status?.providerId) return status.adopted ?? false;
   const wanted = specOf(object).providerId;
   return wanted !== undefined && (id === undefined || id === wanted);
+}
+
+/**
+ * The same of a database that was seen. One that is not recorded yet says itself that it was adopted, though the spec
+ * ceased to name it while its tags were written, or before a status that was wiped: it was there before the CR (rule 19).
+ */
+export function wasAdopted(
+  object: ExternalDatabase,
+  { id, tags }: Pick<ExternalState, "id" | "tags">,
+): boolean {
+  return isAdopted(object, id) ||
+    (id !== object.status?.providerId && tags[TAG.adopted] === object.metadata.uid);
 }
 
 /** The database that the spec names though the CR has another; only an id set during a create gets this far (rule 18). */
@@ -238,7 +258,9 @@ export function absenceSettledAt(k: Knowledge, view: View, id: string | undefine
   if (id === undefined) {
     return Math.max(settled, (k.unseenRemovedAt ?? Number.NEGATIVE_INFINITY) + settleMs(view));
   }
-  if (isRemovalAsked(k, id)) return settled;
+  // Unless something was made or changed after that: a status that was edited back names what went before it (S1, S2).
+  const removed = Math.max(Number.NEGATIVE_INFINITY, ...Object.values(k.removals));
+  if (isRemovalAsked(k, id) && k.mutatedAt <= removed) return settled;
   return Math.max(settled, k.mutatedAt + settleMs(view));
 }
 

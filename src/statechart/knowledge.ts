@@ -106,8 +106,8 @@ export interface Knowledge {
   readonly unknownSince?: number | undefined;
   /** The account that was last heard of when that create ended: only its lookups tell what came of it (rule 5, A2). */
   readonly unknownUnder?: string | undefined;
-  /** Tags of an adoption were sent and no create since: every earlier create was resolved before that (rule 18). */
-  readonly adopting?: boolean | undefined;
+  /** Tags of an adoption of this database were sent and no create since: every earlier create was resolved before that (rule 18). */
+  readonly adopting?: string | undefined;
   /** A create was answered with "exists": the code (rule 4). */
   readonly createExists?: string | undefined;
   readonly observation?: Observation | undefined;
@@ -168,6 +168,8 @@ export interface Knowledge {
   readonly attempts: Readonly<Partial<Record<Effect, number>>>;
   /** Repairs without effect, by field (R6); starts from `status.repair`. */
   readonly repair: readonly Repair[];
+  /** Changes that were accepted since the last stimulus: it lets so many through, whatever was counted before (S5). */
+  readonly repairsSince?: number | undefined;
   /** Monotonic time of the last successful read or mutation answer; entry time at first. */
   readonly lastReadAt: number;
   /**
@@ -201,7 +203,17 @@ export function initialKnowledge(
   object: ExternalDatabase,
   now: number,
   kept: Partial<
-    Pick<Knowledge, "bornHere" | "named" | "unknownSince" | "observation" | "mutatedAt" | "lastReadAt">
+    Pick<
+      Knowledge,
+      | "bornHere"
+      | "named"
+      | "unknownSince"
+      | "unknownUnder"
+      | "account"
+      | "observation"
+      | "mutatedAt"
+      | "lastReadAt"
+    >
   > = {},
 ): Knowledge {
   return {
@@ -218,7 +230,7 @@ export function initialKnowledge(
     mayExist: object.status?.providerId !== undefined,
     named: kept.named === true || object.status?.providerId !== undefined,
     unknownSince: kept.unknownSince,
-    unknownUnder: undefined,
+    unknownUnder: kept.unknownUnder,
     adopting: undefined,
     createExists: undefined,
     observation: kept.observation,
@@ -236,7 +248,7 @@ export function initialKnowledge(
     crdTerminating: false,
     retained: false,
     seenUnder: undefined,
-    account: object.status?.account,
+    account: object.status?.account ?? kept.account,
     released: false,
     releaseAsked: false,
     conflict: undefined,
@@ -247,6 +259,7 @@ export function initialKnowledge(
     stimuli: 0,
     attempts: {},
     repair: object.status?.repair ?? [],
+    repairsSince: 0,
     lastReadAt: kept.lastReadAt ?? now,
     reported: undefined,
     refreshSince: reconcileDue(object) ? now : undefined,

@@ -49,7 +49,8 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
     next.unknownSince = now;
   }
   if (facts.create !== undefined) {
-    next.provenNew = next.untouched = next.adopting = false;
+    next.provenNew = next.untouched = false;
+    next.adopting = undefined;
     next.createExists = facts.create.outcome === "exists" ? facts.create.code ?? "exists" : undefined;
     if (facts.create.outcome !== "refused") next.mayExist = true;
     if (facts.create.outcome === "unknown" || facts.create.outcome === "exists") {
@@ -60,7 +61,8 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   // As after a create of unknown outcome: only a lookup past the settle window can tell that nothing is ours.
   if (facts.tagged !== undefined) {
     next.unknownSince = facts.tagged.at;
-    next.adopting = true;
+    next.adopting = facts.tagged.id;
+    next.provenNew = false; // the spec may name another since, or none (S1)
   }
   if (facts.observation !== undefined) {
     const answer = facts.create ?? facts.modify;
@@ -95,7 +97,10 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
     if (facts.lookup.found.some((d) => isTransitional(d.state))) next.transitionalSince ??= now;
   }
   if (facts.duplicates !== undefined) next.duplicates = facts.duplicates;
-  if (facts.repair !== undefined) next.repair = facts.repair;
+  if (facts.repair !== undefined) {
+    next.repair = facts.repair;
+    next.repairsSince = (next.repairsSince ?? 0) + 1;
+  }
   learnSecret(next, facts, now);
   if (facts.crdTerminating !== undefined) next.crdTerminating = facts.crdTerminating;
   if (facts.retained) next.retained = true;
@@ -122,6 +127,7 @@ function learnObject(next: Draft, object: ExternalDatabase, now: number, heard =
     next.failures = {};
     next.stimuli++;
     next.removalTries = {};
+    next.repairsSince = 0;
     next.attempts = {};
     next.conflict = undefined;
     next.polls = 0;
@@ -133,13 +139,14 @@ function learnObject(next: Draft, object: ExternalDatabase, now: number, heard =
   }
   // Raised, not merely gone: a status that was wiped leaves the database that we know (A4).
   const raised = (object.status?.incarnation ?? 1) > (before.status?.incarnation ?? 1);
+  const given = raised && isGivenUp(next, before.status?.providerId);
   if (raised) forgetDatabase(next, object);
   const id = object.status?.providerId;
   if (id !== undefined) next.mayExist = true;
   else if (before.status?.providerId !== undefined) {
     next.unnamedAt = now;
     // Lists may not show yet what was created, changed or deleted a moment ago, and no id tells of it any more (rule 5).
-    if (!raised) next.unknownSince = latestOf(next.unknownSince, next.mutatedAt);
+    if (!given) next.unknownSince = latestOf(next.unknownSince, next.mutatedAt);
   }
   if (id !== before.status?.providerId) next.retained = false; // another one is to be marked now
   next.account = object.status?.account ?? next.account;
@@ -204,6 +211,12 @@ function forgetDatabase(next: Draft, object: ExternalDatabase): void {
   next.repair = [];
 }
 
+/** Whether a raised incarnation is ours: of what was seen to be gone, and nothing was made or changed after its removal. */
+function isGivenUp({ observation, removals, mutatedAt }: Draft, id: string | undefined): boolean {
+  if (id === undefined || observation?.kind !== "absent" || observation.id !== id) return false;
+  return removals[id] === undefined || mutatedAt <= Math.max(...Object.values(removals));
+}
+
 function latestOf(since: number | undefined, at: number): number | undefined {
   return at > (since ?? Number.NEGATIVE_INFINITY) ? at : since;
 }
@@ -229,6 +242,7 @@ function learnObservation(next: Draft, observation: Observation, now: number, ou
     const transitional = isTransitional(state);
     next.polls = transitional ? next.polls + 1 : 0;
     next.transitionalSince = transitional ? next.transitionalSince ?? now : undefined;
+    if (state === "Available") forgetRemoval(next, observation.database.id);
   }
   next.observation = observation;
   const { passwordSet: set } = next;
@@ -237,6 +251,13 @@ function learnObservation(next: Draft, observation: Observation, now: number, ou
   if (id === set.id && state === "Available" && observation.sentAt >= set.pendingSince) {
     next.passwordSet = { id, revision: set.revision };
   }
+}
+
+/** One that failed, was asked to go and serves after all: its absence is none that was asked for (rule 12). */
+function forgetRemoval(next: Draft, id: string): void {
+  if (next.removals[id] === undefined || next.object.metadata.deletionTimestamp !== undefined) return;
+  const { [id]: _, ...removals } = next.removals;
+  next.removals = removals;
 }
 
 /** Notes a failed effect; `delayMs` is the wait until the next try. */

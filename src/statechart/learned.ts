@@ -37,7 +37,7 @@ export interface Learned {
     readonly under?: string | undefined;
   } | undefined;
   /** An adoption's tags were, or may have been, written on a database whose id is not recorded yet (rule 18). */
-  readonly tagged?: { readonly at: number } | undefined;
+  readonly tagged?: { readonly id: string; readonly at: number } | undefined;
   /** A modify was sent: how it ended. */
   readonly modify?: { readonly outcome: "answered" | "unknown"; readonly at: number } | undefined;
   readonly repair?: readonly Repair[] | undefined;

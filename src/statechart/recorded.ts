@@ -6,7 +6,7 @@
 import type { Decision } from "./decision.ts";
 import { plan } from "./decide.ts";
 import { TAG } from "../api/constants.ts";
-import { incarnationOf, isAdopted, isObserveOnly } from "./facts.ts";
+import { incarnationOf, isObserveOnly, wasAdopted } from "./facts.ts";
 import type { ExternalState, Knowledge } from "./knowledge.ts";
 import { statusOf, type TimelessStatus } from "./status.ts";
 import type { View } from "./view.ts";
@@ -36,7 +36,7 @@ export function recordedStatus(
         providerId: database.id,
         incarnation: incarnationOf(object),
         ...(view.provider?.account === undefined ? {} : { account: view.provider.account }),
-        ...(isAdopted(object, database.id) ? { adopted: true } : {}),
+        ...(wasAdopted(object, database) ? { adopted: true } : {}),
         ...(isObserveOnly(object) && database.tags[TAG.uid] !== object.metadata.uid
           ? { observeOnly: true }
           : {}),

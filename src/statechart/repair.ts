@@ -22,8 +22,9 @@ export function permitted(
   view: View,
   change: Change,
 ): { readonly change: Change; readonly againMs: number | undefined } {
-  const stirred = reconcileDue(k.object) ||
-    k.object.status?.observedGeneration !== k.object.metadata.generation;
+  // Where the status cannot be written it never says that what a person asked for was heard (S5).
+  const stirred = (k.repairsSince ?? 0) < MAX_REPAIRS &&
+    (reconcileDue(k.object) || k.object.status?.observedGeneration !== k.object.metadata.generation);
   const sent: Record<string, Change[Repair["field"]]> = {};
   let againMs: number | undefined;
   for (const [field, value] of wishes(change)) {

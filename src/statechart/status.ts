@@ -57,9 +57,12 @@ export function statusOf(k: Knowledge, decision: Decision): TimelessStatus {
     const shown = own || (isObserveOnly(object) && mayBeShown(object, database));
     if (own) drop(status, "observeOnly"); // adopted
     if (shown && database.endpoint !== undefined) status.endpoint = database.endpoint;
-    status.providerState = database.providerState;
-    const { engine, version, sizeGb, usedGb } = database;
-    status.observed = { engine, version, sizeGb, ...(shown && usedGb !== undefined ? { usedGb } : {}) };
+    // What has come to be another namespace's is told of no more (D8).
+    if (mayBeShown(object, database)) {
+      status.providerState = database.providerState;
+      const { engine, version, sizeGb, usedGb } = database;
+      status.observed = { engine, version, sizeGb, ...(shown && usedGb !== undefined ? { usedGb } : {}) };
+    }
     const quota = shown ? quotaVerdict(database) : undefined;
     if (quota !== undefined) conditions.push(condition("WithinQuota", quota, generation));
     if (database.state === "Available" && object.metadata.deletionTimestamp === undefined) {

@@ -10,7 +10,7 @@
  * @module
  */
 import type { Decision } from "./decision.ts";
-import { incarnationOf, isAdopted, isObserveOnly, policiesOf, specOf } from "./facts.ts";
+import { incarnationOf, isAdopted, isObserveOnly, policiesOf, specOf, wasAdopted } from "./facts.ts";
 import type { Knowledge } from "./knowledge.ts";
 import { hasFinalizer } from "./resource.ts";
 
@@ -32,6 +32,8 @@ export function vanished(k: Knowledge): Knowledge | undefined {
   if (status?.providerId !== undefined || incarnationOf(object) > 1 || isAdopted(object, id)) {
     return undefined;
   }
+  const { observation: seen } = k;
+  if (seen?.kind === "present" && wasAdopted(object, seen.database)) return undefined;
   if (policiesOf(object, id).deletion !== "Delete" || specOf(object).paused || isObserveOnly(object)) {
     return undefined;
   }

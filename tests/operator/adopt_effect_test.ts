@@ -22,6 +22,7 @@ const without = (tag: string) => {
   return db({ tags: rest });
 };
 const owner = cr({ meta: { uid: "another", name: "owner" } });
+const going = cr({ meta: { uid: "another", name: "owner", deletionTimestamp: "2026-01-01T00:00:00Z" } });
 const lost = new ProviderError("unknown", "no answer in time");
 
 Deno.test("rule 18: an adoption that fails tells what it read of its resource, and why it failed", async () => {
@@ -50,9 +51,12 @@ Deno.test("L4: a database that failed can only be adopted once a person mended i
 Deno.test("rule 15: a tag of ours may be on a database once it was sent, unless the provider refused it", async () => {
   const tagged = async (answers: Answers) =>
     (await failing(adopt, taker, { database: bare, ...answers })).learned.tagged;
-  assertEquals(await tagged({ then: "absent" }), { at: NOW });
-  assertEquals(await tagged({ then: lost }), { at: NOW });
-  assertEquals(await tagged({ refusal: lost, slowMs: 50 }), { at: new ManualClock().monotonic() + 50 });
+  assertEquals(await tagged({ then: "absent" }), { id: "db-1", at: NOW });
+  assertEquals(await tagged({ then: lost }), { id: "db-1", at: NOW });
+  assertEquals(await tagged({ refusal: lost, slowMs: 50 }), {
+    id: "db-1",
+    at: new ManualClock().monotonic() + 50,
+  });
   assertEquals(await tagged({ refusal: new ProviderError("rejected", "no") }), undefined);
 });
 
@@ -95,7 +99,7 @@ const consent = (uid: string) =>
 Deno.test("rule 18: who consents, and whose owner is gone, may take a database over", async () => {
   const cases: Record<string, Answers> = {
     "it is nobody's": { database: bare },
-    "its owner retained it": { database: owned({ [TAG.retained]: "another" }), other: owner },
+    "its owner retained it": { database: owned({ [TAG.retained]: "another" }), other: going },
     "the taker consents": { database: owned(), other: owner, read: consent("another") },
     "the taker consents, for another cluster": {
       database: owned({ [TAG.cluster]: "cluster-2", [TAG.namespace]: "far" }),
@@ -109,7 +113,9 @@ Deno.test("rule 18: who consents, and whose owner is gone, may take a database o
     const { sent, requests, asked } = await run(adopt, taker, { ...answers, then: db() });
     if (/owner.* is /.test(words)) assert(asked.includes("default/owner"), words);
     assertEquals(sent, ["modify"], words);
-    assertEquals(requests, [["db-1", { tags: { ...tags(), [TAG.retained]: null } }]], words);
+    assertEquals(requests, [["db-1", {
+      tags: { ...tags(), [TAG.retained]: null, [TAG.adopted]: taker.object.metadata.uid },
+    }]], words);
   }
 });
 

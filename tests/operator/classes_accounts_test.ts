@@ -2,7 +2,8 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { NotSentError } from "../../src/operator/gateway.ts";
 import { createNoProvider } from "../../src/providers/none.ts";
-import { type Accounts, amongAccounts, OWN_NAMESPACE } from "./classes_support.ts";
+import { createSimulatedProvider } from "../../src/providers/simulated/provider.ts";
+import { Accounts, amongAccounts, OWN_NAMESPACE } from "./classes_support.ts";
 
 const gold = { provider: "simulated", parameters: { cloud: "gold" } } as const;
 const silver = { provider: "simulated", parameters: { cloud: "silver" } } as const;
@@ -187,3 +188,30 @@ Deno.test("Q2: an account that throttles pauses its own calls alone, and a class
     classes.apply("gold", gold);
     await world.available(...Array.from({ length: 8 }, (_, n) => `g${n}`), "late");
   }));
+
+Deno.test("Classes: the provider of a class that is deleted and used by nobody is closed", async () => {
+  const accounts = new Accounts();
+  const { world, classes } = accounts;
+  let opened = 0;
+  let closed = 0;
+  try {
+    classes.apply("gold", { provider: "simulated" });
+    world.start({
+      classes: {
+        port: classes,
+        ownNamespace: OWN_NAMESPACE,
+        provide: () => {
+          opened++;
+          const inner = createSimulatedProvider(accounts.cloud("gold"), { clock: world.clock });
+          return { ...inner, close: () => Promise.resolve(void closed++) };
+        },
+      },
+    });
+    await world.run(20_000);
+    classes.remove("gold");
+    await world.run(120_000);
+    assertEquals([opened, closed], [1, 1]);
+  } finally {
+    world.end();
+  }
+});

@@ -6,6 +6,7 @@ import { ANNOTATION, TAG } from "../../src/api/constants.ts";
 import { noMetrics } from "../../src/core/metrics.ts";
 import { KubeError } from "../../src/kube/port.ts";
 import { REFUSALS } from "../../src/providers/simulated/faults.ts";
+import { inStep } from "../support/fleet.ts";
 import { assertWithin } from "../support/doomed.ts";
 import { assertNothingLeft, gone, inDeletion, message } from "../support/lives.ts";
 import { inWorld } from "../support/world.ts";
@@ -207,3 +208,14 @@ Deno.test("Rule 16: a release whose answer is lost is told as one, and is no orp
     });
   }
 });
+
+Deno.test("rule 16: nobody is told that a database is kept which is being deleted at the provider", () =>
+  inWorld({ deleteMs: 600_000 }, async (world) => {
+    world.start();
+    await inStep(world, "orders", { deletionPolicy: "Retain" });
+    world.cloud.edit(world.get("orders")!.status!.providerId!, { state: "Deleting" });
+    world.cluster.delete("default", "orders");
+    await world.until("gone", () => world.get("orders") === undefined);
+    const told = world.events.filter((e) => e.reason === "Retained").map((e) => e.note);
+    assert(told.length === 1 && !told[0]!.includes("is kept"), told.join());
+  }));

@@ -1,4 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
+import { KubeError } from "../../src/kube/port.ts";
+import { inStep, modifies } from "../support/fleet.ts";
 import { inWorld } from "../support/world.ts";
 
 Deno.test("S5: a delete that is accepted without effect is repeated in ever longer steps, said, and ends when it helps", () =>
@@ -36,4 +38,18 @@ Deno.test("Q2: an account that throttles without a time is asked in ever longer 
     assert(calls <= 12, `${calls} calls in a hundred seconds of 429`);
     await world.available(...Array.from({ length: 50 }, (_, i) => `db-${i}`));
     world.assertSafe();
+  }));
+
+Deno.test("S5: a change that does not help is not sent without end while the status cannot be written", () =>
+  inWorld({ stubborn: ["sizeGb"] }, async (world) => {
+    world.start();
+    await inStep(world);
+    world.cluster.edit("default", "orders", { sizeGb: 50 });
+    world.cluster.fault = ({ verb, phase }) => {
+      if (verb === "patchStatus" && phase === "before") {
+        throw new KubeError("forbidden", "denied by a webhook");
+      }
+    };
+    await world.run(600_000);
+    assert(modifies(world).length <= 4, `${modifies(world).length} changes in ten minutes`);
   }));

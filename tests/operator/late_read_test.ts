@@ -1,7 +1,12 @@
-/** What a delete relies on is read again where its turn at the cloud comes late (rule 14). @module */
+/** What a mutation relies on is read again where its turn at the cloud comes late (rule 14). @module */
 import { assertEquals } from "@std/assert";
+import { FINALIZER } from "../../src/api/constants.ts";
 import { KubeError } from "../../src/kube/port.ts";
+import { adopt } from "../../src/operator/effects/adopt.ts";
+import { create } from "../../src/operator/effects/create.ts";
+import { modify } from "../../src/operator/effects/modify.ts";
 import { discard, remove } from "../../src/operator/effects/remove.ts";
+import { retain } from "../../src/operator/effects/retain.ts";
 import { cr, type CrChange, db, deleting, inStep, known, NOW, seen } from "../statechart/support.ts";
 import { type Answers, run } from "./effect_rig.ts";
 
@@ -70,4 +75,72 @@ Deno.test("rule 14, D5: nor is protection lifted late for a resource that asks f
   const kept = await queued(again);
   assertEquals([kept.sent, kept.learned.object], [[], again]);
   assertEquals((await queued(lifted)).sent, ["modify", "delete"]);
+});
+
+Deno.test("rule 14: an adoption that waited for its turn is not sent for one that is paused, only observes, or names another now", async () => {
+  const object = cr({ meta: { finalizers: [FINALIZER] }, spec: { providerId: "db-9" } });
+  for (
+    const spec of [
+      { providerId: "db-9", paused: true },
+      { providerId: "db-9", managementPolicy: "ObserveOnly" as const },
+      { providerId: "db-8" },
+    ]
+  ) {
+    const readAgain = cr({ meta: { finalizers: [FINALIZER], resourceVersion: "102", generation: 2 }, spec });
+    const rig = run(adopt, known(object), {
+      read: object,
+      readAgain,
+      database: db({ id: "db-9", tags: {} }),
+      queuedMs: 10_001,
+    });
+    const { sent } = await rig.catch(() => ({ sent: ["modify"] }));
+    assertEquals(sent, [], JSON.stringify(spec));
+  }
+});
+
+Deno.test("rule 14: nor is a mark of retention sent late for one that is paused or lives again", async () => {
+  const object = deleting({ spec: { deletionPolicy: "Retain" }, status: inStep() });
+  for (
+    const readAgain of [
+      deleting({
+        spec: { deletionPolicy: "Retain", paused: true },
+        status: inStep(),
+        meta: { resourceVersion: "102" },
+      }),
+      cr({ spec: { deletionPolicy: "Retain" }, status: inStep(), meta: { resourceVersion: "102" } }),
+    ]
+  ) {
+    const { sent } = await run(retain, known(object, { observation: seen() }), {
+      read: object,
+      readAgain,
+      queuedMs: 10_001,
+    });
+    assertEquals(sent, []);
+  }
+});
+
+Deno.test("rule 14, S1: nor is a create for one that names a database by then", async () => {
+  const object = cr({ meta: { finalizers: [FINALIZER] } });
+  const readAgain = cr({ meta: { finalizers: [FINALIZER], resourceVersion: "102" }, status: inStep() });
+  const { sent } = await run(create, known(object), { read: object, readAgain, queuedMs: 10_001 });
+  assertEquals(sent, []);
+});
+
+Deno.test("rule 14, R4: nor is a change sent late for one that is paused, only observes, is edited or goes", async () => {
+  const grown = cr({ spec: { sizeGb: 50 }, status: inStep() });
+  const changed = (change: CrChange) => cr({ status: inStep(), ...change, meta: { resourceVersion: "102" } });
+  const queued = (readAgain: Answers["read"]) =>
+    run(modify, known(grown, { observation: seen() }), { read: readAgain ?? grown, queuedMs: 10_001 });
+  assertEquals((await queued(changed({ spec: { sizeGb: 50 } }))).sent, ["modify"]);
+  for (
+    const now of [
+      changed({ spec: { sizeGb: 50, paused: true } }),
+      changed({ spec: { sizeGb: 50, managementPolicy: "ObserveOnly" } }),
+      cr({ status: inStep(), meta: { resourceVersion: "102", generation: 2 } }),
+      last(),
+    ]
+  ) {
+    const { sent, learned } = await queued(now);
+    assertEquals([sent, learned.object], [[], now]);
+  }
 });

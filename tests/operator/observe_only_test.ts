@@ -47,3 +47,21 @@ Deno.test("L1: what was only observed a moment ago is adopted at once: nothing w
     const took = world.clock.monotonic() - begun;
     assert(took < 5_000, `it took ${took} ms`);
   }));
+
+Deno.test("D8: what only observes shows nothing of a database that has come to be another namespace's", () =>
+  inWorld({}, async (world) => {
+    world.start({ pollIntervalMs: 30_000 });
+    await world.run(2_000);
+    const { id } = world.cloud.insert();
+    world.cluster.create("default", "look", { providerId: id, managementPolicy: "ObserveOnly" });
+    await world.until("shown", () => world.condition("look", "Ready") === "True/Available", 30_000);
+    world.cluster.create("other", "owner", { providerId: id, driftPolicy: "Repair" });
+    await world.until("owned", () => world.cluster.read("other", "owner")?.status?.providerId === id, 30_000);
+    await world.until("hidden", () => world.condition("look", "Synced") === "False/Conflict", 90_000);
+    world.cluster.edit("other", "owner", { sizeGb: 77 });
+    await world.run(180_000);
+    assert(
+      !JSON.stringify(world.get("look")?.status).includes("77"),
+      JSON.stringify(world.get("look")?.status),
+    );
+  }));

@@ -2,9 +2,16 @@
  * Facts that decisions ask for: each of these was a planted bug that nothing had caught.
  */
 import { assertEquals } from "@std/assert";
+import { TAG } from "../../src/api/constants.ts";
 import { decide } from "../../src/statechart/decide.ts";
-import { isAccountConfirmed, isOfAnotherAccount, isUnseen, pollMs } from "../../src/statechart/facts.ts";
-import { absent, cr, db, deleting, inStep, known, NOW, seen, view } from "./support.ts";
+import {
+  isAccountConfirmed,
+  isOfAnotherAccount,
+  isUnseen,
+  mayBeShown,
+  pollMs,
+} from "../../src/statechart/facts.ts";
+import { absent, cr, db, deleting, inStep, known, NOW, seen, tags, UID, view } from "./support.ts";
 
 Deno.test("rule 11: a CR's own poll interval is held between 10 s and 24 h, however it was stored (H2)", () => {
   const of = (pollInterval: string) => pollMs(known(cr({ spec: { pollInterval } })), view());
@@ -55,4 +62,10 @@ Deno.test("A4: unseen is a recorded database while another was read; where none 
   assertEquals(isUnseen(known(recorded, { observation: absent() })), false);
   assertEquals(isUnseen(known(recorded)), false);
   assertEquals(isUnseen(known(cr(), { observation: seen() })), false);
+});
+
+Deno.test("rule 18, D8: a retained mark gives away what carries the UID of who set it, and nothing that another has since", () => {
+  const looker = cr({ meta: { uid: "looker", namespace: "other" } });
+  const marked = (by: string) => mayBeShown(looker, db({ tags: tags({ [TAG.retained]: by }) }));
+  assertEquals([marked(UID), marked("the owner before")], [true, false]);
 });

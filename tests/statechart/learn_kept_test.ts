@@ -61,9 +61,9 @@ Deno.test("rules 3, 5 and 15: so does a status, though the finalizer was strippe
 });
 
 Deno.test("rule 18: tags of an adoption are remembered as a create of unknown outcome is, until a create is sent", () => {
-  const k = learn(known(cr()), { tagged: { at: NOW } }, NOW);
-  assertEquals([k.unknownSince, k.adopting], [NOW, true]);
-  assertEquals(learn(k, { create: { outcome: "refused", at: NOW + 1 } }, NOW + 1).adopting, false);
+  const k = learn(known(cr()), { tagged: { id: "db-9", at: NOW } }, NOW);
+  assertEquals([k.unknownSince, k.adopting], [NOW, "db-9"]);
+  assertEquals(learn(k, { create: { outcome: "refused", at: NOW + 1 } }, NOW + 1).adopting, undefined);
 });
 
 Deno.test("rule 18: a database that the spec names waits until no earlier create can bring another", () => {

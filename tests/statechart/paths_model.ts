@@ -250,7 +250,7 @@ function outcomes(effect: Effect, s: Snapshot): Learned[] {
     case "confirm":
       return [...reads, { ...absent, ...lookup() }, { ...absent, ...lookup(db({ id: "db-2" })) }];
     case "adopt":
-      return [{ ...see({ id: "db-9" }), tagged: { at: OLD } }, { object: newer(k, {}) }];
+      return [{ ...see({ id: "db-9" }), tagged: { id: "db-9", at: OLD } }, { object: newer(k, {}) }];
     case "create":
       return [{ ...see({ state: "Provisioning" }), create: { outcome: "answered", at: NOW } }];
     case "record":

@@ -9,15 +9,17 @@ import { KubeError } from "../../kube/port.ts";
 import { type Database, ProviderError } from "../../providers/port.ts";
 import type { ProviderGateway } from "../gateway.ts";
 import { quote } from "../../statechart/drift.ts";
-import { isObserveOnly, specOf } from "../../statechart/facts.ts";
+import { isAdopted, isObserveOnly, isRetained, specOf } from "../../statechart/facts.ts";
 import type { Knowledge, Observation } from "../../statechart/knowledge.ts";
 import type { Learned } from "../../statechart/learned.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import { emit } from "./announce.ts";
+import { LateRead, type Read, superseded } from "./late_read.ts";
 import {
   type EffectEnv,
   type EffectFunction,
   having,
+  isManaged,
   readById,
   readObject,
   stepError,
@@ -28,6 +30,7 @@ import {
 
 /** Checks the owner, writes the tags, reads them again; only then is the database this CR's. */
 export const adopt: EffectFunction = async (env, { knowledge, latest }, signal) => {
+  const readAt = env.clock.monotonic();
   const object = await readObject(env, knowledge.object, signal);
   if (object === undefined) return { gone: true };
   const id = specOf(object).providerId;
@@ -39,7 +42,7 @@ export const adopt: EffectFunction = async (env, { knowledge, latest }, signal) 
   }
   return await having(
     object,
-    () => alone(env, id, object, () => takeOver(env, object, id, latest, signal)),
+    () => alone(env, id, object, () => takeOver(env, { object, readAt }, id, latest, signal)),
   );
 };
 
@@ -90,7 +93,7 @@ async function alone<T>(
 
 async function takeOver(
   env: EffectEnv,
-  object: ExternalDatabase,
+  { object, readAt }: Read,
   id: string,
   latest: () => Knowledge,
   signal: AbortSignal,
@@ -111,7 +114,7 @@ async function takeOver(
         code: state === "Failed" ? "DatabaseFailed" : undefined,
       });
     }
-    return await tag(env, object, id, latest, signal);
+    return await tag(env, { object, readAt }, id, latest, signal);
   }
   return await verify(env, object, id, { object }, signal);
 }
@@ -119,12 +122,29 @@ async function takeOver(
 /** Writes the tags. From here on a database may carry our UID that is not recorded: a deletion must look for it. */
 async function tag(
   env: EffectEnv,
-  object: ExternalDatabase,
+  { object, readAt }: Read,
   id: string,
   latest: () => Knowledge,
   signal: AbortSignal,
 ): Promise<Learned> {
-  const tags = { ...tagsOf(object, env.clusterId()), [TAG.retained]: null };
+  const again = new LateRead(env, { object, readAt }, signal, (now) => {
+    if (now === undefined || !isManaged(now) || specOf(now).providerId !== id) {
+      throw new SupersededError("The adoption is no longer wanted");
+    }
+  });
+  const { uid } = object.metadata;
+  const tags = {
+    ...tagsOf(object, env.clusterId()),
+    [TAG.retained]: null,
+    // One that was created, and whose tags were lost, stays one that was created.
+    ...(isAdopted(object, id) ? { [TAG.adopted]: uid } : {}),
+  };
+  const wanted = () => {
+    stillWanted(latest, "adoption")();
+    if (specOf(latest().object).providerId !== id) {
+      throw new SupersededError("The spec does not name the database any more");
+    }
+  };
   let at: number;
   try {
     ({ answeredAt: at } = await env.gateway.modify(
@@ -132,14 +152,15 @@ async function tag(
       { tags },
       "create",
       signal,
-      stillWanted(latest, "adoption"),
+      wanted,
+      () => again.whenLate(),
     ));
   } catch (error) {
-    if (error instanceof SupersededError) return { object: latest().object };
+    if (error instanceof SupersededError) return superseded(latest(), again);
     const lost = error instanceof ProviderError && error.errorClass === "unknown";
-    throw stepError(error, lost ? { tagged: { at: env.clock.monotonic() } } : undefined);
+    throw stepError(error, lost ? { tagged: { id, at: env.clock.monotonic() } } : undefined);
   }
-  const learned = await verify(env, object, id, { object, tagged: { at } }, signal);
+  const learned = await verify(env, object, id, { object, tagged: { id, at } }, signal);
   // Of one that is not recorded yet the record tells.
   if (object.status?.observeOnly) {
     emit(env, object, {
@@ -198,10 +219,14 @@ async function requireConsent(
   const owner = database.tags[TAG.uid];
   const here = isOfThisCluster(env, database);
   if (owner === undefined || (owner === object.metadata.uid && here)) return;
-  if (database.tags[TAG.retained] !== undefined) return;
   if (
     mayConsent(env, object, database) && object.metadata.annotations?.[ANNOTATION.adoptFrom] === owner
   ) return;
+  if (isRetained(database)) {
+    // A restored cluster may have its owner again, which knows nothing of that tag (S3).
+    if (!here || await ownerIsGone(env, database, owner, signal, true)) return;
+    throw taken(env, object, database);
+  }
   if (here && await ownerIsGone(env, database, owner, signal)) return;
   throw taken(env, object, database);
 }
@@ -217,20 +242,24 @@ function mayConsent(env: EffectEnv, taker: ExternalDatabase, database: Tagged): 
 
 type Tagged = Pick<Database, "id" | "tags">;
 
-/** A quorum read of the owner that the tags name: gone, or its name is another's. */
+/** A quorum read of the owner that the tags name: gone, or its name is another's; of one that was `kept`, or going, or not named. */
 async function ownerIsGone(
   env: EffectEnv,
   database: Database,
   owner: string,
   signal: AbortSignal,
+  kept = false,
 ): Promise<boolean> {
   const namespace = database.tags[TAG.namespace];
   const name = database.tags[TAG.crName];
-  if (namespace === undefined || name === undefined) return false;
+  if (namespace === undefined || name === undefined) return kept;
   try {
-    return (await env.cluster.get({ namespace, name }, { signal })).metadata.uid !== owner;
+    const { uid, deletionTimestamp } = (await env.cluster.get({ namespace, name }, { signal })).metadata;
+    return uid !== owner || (kept && deletionTimestamp !== undefined);
   } catch (error) {
     if (error instanceof KubeError && error.kind === "notFound") return true;
+    // An operator of some namespaces may not read the others': the mark is all that there is to go by.
+    if (kept && error instanceof KubeError && error.kind === "forbidden") return true;
     throw stepError(error);
   }
 }

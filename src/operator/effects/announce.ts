@@ -100,7 +100,9 @@ export function announceRelease(
   const { reason, words } = RELEASED[cause];
   const note = id === undefined && cause === "deleted"
     ? "No database carries this resource's UID"
-    : words(id === undefined ? "(none known)" : quote(id));
+    : kept(cause, k)
+    ? words(id === undefined ? "(none known)" : quote(id))
+    : `The database ${quote(id ?? "")} was to be kept, but is gone or being deleted at the provider`;
   emit(env, object, { type: cause === "abandon" ? "Warning" : "Normal", reason, action: "Delete", note });
   const left = cause !== "deleted" && cause !== "neverCreated";
   if (left) env.metrics.released(cause);
@@ -111,6 +113,13 @@ export function announceRelease(
     providerId: id,
     cause,
   });
+}
+
+/** Whether a database that was to be kept can be: nobody is told so of one that was last seen gone, or on its way. */
+function kept(cause: ReleaseCause, k: Knowledge): boolean {
+  const { observation } = k;
+  if (cause !== "retain" || observation === undefined) return true;
+  return observation.kind === "present" && observation.database.state !== "Deleting";
 }
 
 /** Whether a resource as it was before it became Ready had never been Ready: a lost database is another matter. */

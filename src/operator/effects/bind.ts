@@ -20,7 +20,6 @@ import {
 import { newPassword, newRevision } from "../../core/passwords.ts";
 import { KubeError } from "../../kube/port.ts";
 import type { Secrets, StoredSecret } from "../../kube/secrets_port.ts";
-import { ProviderError } from "../../providers/port.ts";
 import {
   isRotationDue,
   isSecretAsked,
@@ -36,10 +35,12 @@ import { hasFinalizer } from "../../statechart/resource.ts";
 import { learn } from "../../statechart/learn.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import { emit } from "./announce.ts";
+import { LateRead, showed } from "./late_read.ts";
 import {
   changeFailed,
   type EffectEnv,
   type EffectFunction,
+  isManaged,
   present,
   readById,
   stepError,
@@ -226,22 +227,11 @@ export async function readPassword(
   return { password, learned };
 }
 
-/** An error whose message does not hold the password, should a provider have said it again. */
-export function withoutPassword(error: unknown, password: string | undefined): unknown {
-  if (!(error instanceof Error) || password === undefined || !error.message.includes(password)) return error;
-  const message = error.message.replaceAll(password, "[password]");
-  if (!(error instanceof ProviderError)) return new Error(message);
-  const { code, retryAfterMs } = error;
-  return new ProviderError(error.errorClass, message, {
-    ...(code === undefined ? {} : { code: code.replaceAll(password, "[password]") }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  });
-}
-
 /** Makes the recorded database take the password that the Secret holds; setting it again changes nothing. */
 export const setPassword: EffectFunction = async (env, { knowledge, latest }, signal) => {
   const id = knowledge.object.status?.providerId;
   if (id === undefined) throw new StepError("bug", "There is no providerId to set a password at");
+  const readAt = env.clock.monotonic();
   const observation = await readById(env, id, "urgent", signal);
   if (observation.kind === "absent") return { observation };
   const now = latest();
@@ -261,15 +251,22 @@ export const setPassword: EffectFunction = async (env, { knowledge, latest }, si
     held.learned.secret.facts === factsText(wantedFacts(learn(now, learned, view.now), view));
   if (!inOrder) return learned;
   const { password, revision } = held.password;
+  const again = new LateRead(env, { object, readAt }, signal, (read) => {
+    if (read?.metadata.generation !== object.metadata.generation || !isManaged(read)) {
+      throw new SupersededError("The password is no longer wanted");
+    }
+  });
   let sentAt = env.clock.monotonic();
+  const wanted = () => {
+    stillWanted(latest, "password")();
+    sentAt = env.clock.monotonic();
+    if (isSecretAsked(latest().object, view) !== true) {
+      throw new SupersededError("The password is no longer wanted");
+    }
+  };
   try {
-    const answer = await env.gateway.modify(id, { password }, "urgent", signal, () => {
-      stillWanted(latest, "password")();
-      sentAt = env.clock.monotonic();
-      if (isSecretAsked(latest().object, view) !== true) {
-        throw new SupersededError("The password is no longer wanted");
-      }
-    });
+    const prepare = () => again.whenLate();
+    const answer = await env.gateway.modify(id, { password }, "urgent", signal, wanted, prepare);
     announcePassword(env, object, id, revision);
     return {
       ...learned,
@@ -282,7 +279,7 @@ export const setPassword: EffectFunction = async (env, { knowledge, latest }, si
       },
     };
   } catch (error) {
-    return changeFailed(env, withoutPassword(error, password), { id, sentAt, seen: learned });
+    return changeFailed(env, error, { id, sentAt, seen: { ...learned, ...showed(again) } });
   }
 };
 

@@ -14,6 +14,7 @@ import { notAllowed } from "../../statechart/class_view.ts";
 import type { Decision } from "../../statechart/decision.ts";
 import { quote } from "../../statechart/drift.ts";
 import {
+  accountDiffers,
   belongsToOther,
   isAccountConfirmed,
   isCreatedElsewhere,
@@ -43,7 +44,7 @@ import {
   SupersededError,
 } from "./env.ts";
 import { LateRead } from "./late_read.ts";
-import { type Held, readPassword, withoutPassword } from "./bind.ts";
+import { type Held, readPassword } from "./bind.ts";
 import { accountOf, writeStatus } from "./writes.ts";
 
 /** A create that is queued or unanswered for this long, in milliseconds, is worth a status write (design.md). */
@@ -66,7 +67,7 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
   const read = object;
   /** What was proved before the create was queued for long is proved again. */
   const again = new LateRead(env, { object: read, readAt: env.clock.monotonic() }, signal, (now) => {
-    if (now?.metadata.generation !== read.metadata.generation) {
+    if (now?.metadata.generation !== read.metadata.generation || now.status?.providerId !== undefined) {
       throw new SupersededError("The create is no longer wanted as it was");
     }
   });
@@ -115,12 +116,7 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
     const { shown } = again;
     if (shown !== undefined && shown.object === undefined) return { gone: true };
     if (error instanceof SupersededError) return { object: newerOf(written, shown?.object) };
-    throw refused(
-      env,
-      withoutPassword(error, password?.password),
-      written,
-      env.view(read.metadata.uid).provider?.account,
-    );
+    throw refused(env, error, written, env.view(read.metadata.uid).provider?.account);
   }
 };
 
@@ -225,25 +221,27 @@ async function lookedFor(
 ): Promise<Preflight> {
   const { metadata } = object;
   const { unknownUnder } = known;
-  if (unknownUnder !== undefined) await freshWord(env, signal);
+  // What a wiped status named is in the account that it named, whose word alone counts too (A2, A4).
+  const under = unknownUnder ??
+    (env.view(metadata.uid).provider?.account === undefined ? undefined : known.account);
+  if (under !== undefined) await freshWord(env, signal);
   const lookup = await lookUp(env, metadata.uid, "create", signal);
-  if (unknownUnder !== undefined) await env.accountHeard(lookup.sentAt, signal);
+  if (under !== undefined) await env.accountHeard(lookup.sentAt, signal);
   const view = env.view(metadata.uid);
   const k = learn(known, { object, lookup }, view.now);
   if (ownFound(k, view).length > 0) return { stop: { object, lookup } };
   if (lookup.sentAt < settledAt(k, view)) return { stop: { object, lookup } };
   if (
-    unknownUnder !== undefined && !isAccountConfirmed({ ...k, account: unknownUnder }, view, lookup.sentAt)
+    under !== undefined && !isAccountConfirmed({ ...k, account: under }, view, lookup.sentAt)
   ) {
     const said = view.provider?.account;
+    if (accountDiffers(k, view)) return { stop: { object, lookup } }; // decide says so
     if (isCreatedElsewhere(k, view)) return { stop: { object, lookup } }; // decide says so
     // Which account took the create nobody can tell where another was heard of first after it.
-    if (said !== undefined && said !== unknownUnder) return { object };
+    if (said !== undefined && said !== under) return { object };
     throw new StepError(
       "retryable",
-      `Looking for what an earlier create brought: the provider's account is not sure to be ${
-        quote(unknownUnder)
-      }`,
+      `Looking for what an earlier create brought: the provider's account is not sure to be ${quote(under)}`,
       { learned: { object, lookup } },
     );
   }

@@ -5,6 +5,8 @@
  */
 import type { ExternalDatabase } from "../../api/schema.ts";
 import { PROOF_MS } from "../../statechart/facts.ts";
+import type { Knowledge } from "../../statechart/knowledge.ts";
+import type { Learned } from "../../statechart/learned.ts";
 import { type EffectEnv, readObject } from "./env.ts";
 
 /** A read of a CR, and when it was sent (monotonic milliseconds). */
@@ -34,4 +36,15 @@ export class LateRead {
     this.shown = { object };
     this.judge(object);
   }
+}
+
+/** What a late read of a CR that is not known to be gone showed; nothing where there was none. */
+export function showed({ shown }: LateRead): Learned {
+  if (shown === undefined) return {};
+  return shown.object === undefined ? { gone: true } : { object: shown.object };
+}
+
+/** What is known where a change was superseded: by what was read late, or else by what a watch told. */
+export function superseded({ object }: Knowledge, again: LateRead): Learned {
+  return again.shown === undefined ? { object } : showed(again);
 }

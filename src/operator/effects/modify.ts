@@ -13,6 +13,7 @@ import { StepError } from "../../statechart/step_error.ts";
 import {
   changeFailed,
   type EffectFunction,
+  isManaged,
   present,
   readById,
   stillWanted,
@@ -20,11 +21,13 @@ import {
   timestamp,
 } from "./env.ts";
 import { emit } from "./announce.ts";
+import { LateRead, showed } from "./late_read.ts";
 
 /** Sends the one change that the newest CR and a fresh read ask for, or the part that is taken; nothing when they ask for none. */
 export const modify: EffectFunction = async (env, { knowledge, latest }, signal) => {
   const id = knowledge.object.status?.providerId;
   if (id === undefined) throw new StepError("bug", "There is no providerId to modify");
+  const readAt = env.clock.monotonic();
   const observation = await readById(env, id, "urgent", signal);
   if (observation.kind === "absent") return { observation };
   const { database } = observation;
@@ -37,15 +40,21 @@ export const modify: EffectFunction = async (env, { knowledge, latest }, signal)
   if (notAllowed(object, view) !== undefined) return { observation };
   if (drift.pending || isEmpty(change) || policiesOf(object).drift === "Report") return { observation };
   const generation = object.metadata.generation;
+  const again = new LateRead(env, { object, readAt }, signal, (read) => {
+    if (read?.metadata.generation !== generation || !isManaged(read)) {
+      throw new SupersededError("The change is no longer wanted as it was");
+    }
+  });
   let sentAt = env.clock.monotonic();
   const send = async (part: Change): Promise<Learned> => {
-    const answer = await env.gateway.modify(id, part, "urgent", signal, () => {
+    const wanted = () => {
       stillWanted(latest, "change")();
       sentAt = env.clock.monotonic();
       if (latest().object.metadata.generation !== generation) {
         throw new SupersededError("The spec changed meanwhile");
       }
-    });
+    };
+    const answer = await env.gateway.modify(id, part, "urgent", signal, wanted, () => again.whenLate());
     const repair = countRepairs(latest().repair, part, timestamp(env.clock));
     emit(env, object, {
       type: "Normal",
@@ -59,6 +68,8 @@ export const modify: EffectFunction = async (env, { knowledge, latest }, signal)
     });
     return { observation: present(answer), modify: { outcome: "answered", at: answer.answeredAt }, repair };
   };
+  const failed = (error: unknown) =>
+    changeFailed(env, error, { id, sentAt, seen: { observation, ...showed(again) } });
   // What is refused is refused as a whole: of several fields each is then sent alone, until one is taken (R5).
   const parts = partsOf(change);
   let refusal: unknown;
@@ -66,11 +77,11 @@ export const modify: EffectFunction = async (env, { knowledge, latest }, signal)
     try {
       return await send(part);
     } catch (error) {
-      if (!isRejected(error)) return changeFailed(env, error, { id, sentAt, seen: { observation } });
+      if (!isRejected(error)) return failed(error);
       refusal ??= error;
     }
   }
-  return changeFailed(env, refusal, { id, sentAt, seen: { observation } });
+  return failed(refusal);
 };
 
 function isRejected(error: unknown): boolean {

@@ -27,7 +27,7 @@ import {
   SupersededError,
 } from "./env.ts";
 import { emit } from "./announce.ts";
-import { LateRead, type Read } from "./late_read.ts";
+import { LateRead, type Read, showed } from "./late_read.ts";
 import { absent } from "./reads.ts";
 
 /** Deletes one database of a CR that is being deleted (rules 9 and 13). */
@@ -128,12 +128,6 @@ async function removeOne(
     throw stepError(error, seen);
   }
   return await send(env, { object, id, seen, wanted, again, heard, finalSnapshot }, signal);
-}
-
-/** What a read of a CR that is not known to be gone showed. */
-function showed({ shown }: LateRead): Learned {
-  if (shown === undefined) return {};
-  return shown.object === undefined ? { gone: true } : { object: shown.object };
 }
 
 /** Whether policy, protection, pause and abandonment let the database go. */

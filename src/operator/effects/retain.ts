@@ -7,11 +7,13 @@ import { TAG } from "../../api/constants.ts";
 import { ProviderError } from "../../providers/port.ts";
 import { isObserveOnly, ownership, ownFound, policiesOf, specOf } from "../../statechart/facts.ts";
 import type { Observation } from "../../statechart/knowledge.ts";
+import { LateRead, superseded } from "./late_read.ts";
 import { absent } from "./reads.ts";
 import { type EffectFunction, having, readById, readObject, stepError, SupersededError } from "./env.ts";
 
 /** Tags every database of the CR as retained. One that is gone, foreign or dying needs no tag. */
 export const retain: EffectFunction = async (env, { knowledge, latest }, signal) => {
+  const readAt = env.clock.monotonic();
   const object = await readObject(env, knowledge.object, signal);
   if (object === undefined) return { gone: true };
   const kept = policiesOf(object).deletion === "Retain" || knowledge.crdTerminating;
@@ -25,6 +27,10 @@ export const retain: EffectFunction = async (env, { knowledge, latest }, signal)
     const now = latest().object;
     if (specOf(now).paused || isObserveOnly(now)) throw new SupersededError("Nothing is to be changed now");
   };
+  const again = new LateRead(env, { object, readAt }, signal, (now) => {
+    const asked = now?.metadata.deletionTimestamp !== undefined && !specOf(now).paused && !isObserveOnly(now);
+    if (!asked) throw new SupersededError("Nothing is to be changed now");
+  });
   for (const id of ids) {
     const observation = await having(object, () => readById(env, id, "urgent", signal));
     if (id === object.status?.providerId) {
@@ -37,9 +43,16 @@ export const retain: EffectFunction = async (env, { knowledge, latest }, signal)
     if (ownership(knowledge, database, view) !== "ours" || database.tags[TAG.retained] === uid) continue;
     if (database.state === "Deleting") continue;
     try {
-      await env.gateway.modify(id, { tags: { [TAG.retained]: uid } }, "urgent", signal, wanted);
+      await env.gateway.modify(
+        id,
+        { tags: { [TAG.retained]: uid } },
+        "urgent",
+        signal,
+        wanted,
+        () => again.whenLate(),
+      );
     } catch (error) {
-      if (error instanceof SupersededError) return { object: latest().object };
+      if (error instanceof SupersededError) return superseded(latest(), again);
       // A failed database takes no tags; it stays all the same, and Event and log name it.
       const refused = error instanceof ProviderError && error.errorClass === "busy" &&
         database.state === "Failed";

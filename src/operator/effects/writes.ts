@@ -20,11 +20,11 @@ import {
   accountDiffers,
   belongsToOther,
   incarnationOf,
-  isAdopted,
   isObserveOnly,
   isRemovalAsked,
   MAX_INT32,
   specOf,
+  wasAdopted,
 } from "../../statechart/facts.ts";
 import type { ExternalState, Knowledge, Observation } from "../../statechart/knowledge.ts";
 import type { Learned } from "../../statechart/learned.ts";
@@ -101,7 +101,7 @@ export const record: EffectFunction = async (env, { decision, knowledge, latest 
   const { status } = recordedStatus(k, database, { ...view, provider });
   const facts = await writeStatus(env, k.object, status, signal).catch((error) => unrecorded(error, account));
   if (facts.object !== undefined) {
-    const adopted = isAdopted(k.object, database.id);
+    const adopted = wasAdopted(k.object, database);
     const watched = facts.object.status?.observeOnly === true;
     const instead = k.object.status?.providerId;
     const healed = instead !== undefined && instead !== database.id;
