@@ -42,7 +42,7 @@ export const BINDINGS: readonly RuleMutant[] = [
       and: [{
         file: "operator/changes.ts",
         in: "Changes.turn",
-        find: 'kind === "values" && this.#isUnsure(id)',
+        find: 'kind === "values" && this.#isWithin(this.#unsure, id)',
         replace: "false",
       }],
     },
@@ -132,7 +132,7 @@ export const BINDINGS: readonly RuleMutant[] = [
     "rule 25",
     "password told",
     "an error that holds the password is passed on as it is",
-    bind,
+    "operator/without_password.ts",
     "withoutPassword",
     "!(error instanceof Error) || password === undefined || !error.message.includes(password)",
     "true",

@@ -134,7 +134,7 @@ export const CREATING: readonly RuleMutant[] = [
     "a CR stays proven new after its create was sent",
     learn,
     "learn",
-    "next.provenNew = next.untouched = next.adopting = false;",
+    "next.provenNew = next.untouched = false;",
     "",
   ),
   mutant(
@@ -260,8 +260,8 @@ export const CREATING: readonly RuleMutant[] = [
     "an actor that crashed forgets that a create may be under way",
     "operator/keeper.ts",
     "Keeper.#crashed",
-    "this.#left = this.#unsure();",
-    "",
+    "{ ...this.#unsure(), account, unknownUnder }",
+    "{ account, unknownUnder }",
   ),
   mutant(
     "rule 6",

@@ -243,7 +243,7 @@ export const DELETING: readonly RuleMutant[] = [
     "a database that is kept is not marked as retained",
     retain,
     "retain",
-    'await env.gateway.modify(id, { tags: { [TAG.retained]: uid } }, "urgent", signal, wanted)',
+    'await env.gateway.modify(id, { tags: { [TAG.retained]: uid } }, "urgent", signal, wanted, () => again.whenLate())',
     "undefined",
   ),
   mutant(
@@ -315,7 +315,7 @@ export const DELETING: readonly RuleMutant[] = [
     "the owner that the tags name is taken for gone without a read",
     adopt,
     "ownerIsGone",
-    "(await env.cluster.get({ namespace, name }, { signal })).metadata.uid !== owner",
+    "uid !== owner || (kept && deletionTimestamp !== undefined)",
     "true",
   ),
   mutant(

@@ -84,7 +84,7 @@ export const OBSERVING: readonly RuleMutant[] = [
     "who adopts a database changes it while a change of its last owner may still take effect",
     "operator/changes.ts",
     "Changes.turn",
-    'kind === "values" && this.#isUnsure(id)',
+    'kind === "values" && this.#isWithin(this.#unsure, id)',
     "false",
   ),
   mutant(
