@@ -9,6 +9,7 @@ import type {
   ExternalDatabaseSpec,
   ExternalDatabaseStatus,
 } from "../api/schema.ts";
+import { newerOf } from "../api/resource_version.ts";
 import { TAG } from "../api/constants.ts";
 import { equal } from "../core/equal.ts";
 import { isBehind } from "./liveness.ts";
@@ -39,7 +40,10 @@ export class Honesty {
     if (!what.startsWith("kube patch")) return;
     const name = what.split(" ", 3)[2] ?? "";
     const uid = this.world.store.find({ namespace: "default", name })?.metadata.uid;
-    if (uid !== undefined) this.#sent.set(`${process.name} ${name}`, process.hearing.known(uid));
+    if (uid === undefined) return;
+    // What a change read late is told to its own actor, though it waits for the cloud.
+    const known = newerOf(process.hearing.known(uid), process.hearing.heard(uid));
+    this.#sent.set(`${process.name} ${name}`, known);
   }
 
   #onChange({ object, before, by, type }: Change): void {
