@@ -15,15 +15,19 @@ export class Budget {
   readonly #mutations = new Map<string, number>();
   #minute = -1;
   #count = 0;
+  /** The most resources that were there in this minute: a cluster that is restored may have fewer at once. */
+  #most = 1;
   #exceeded: string | undefined;
 
   /** Counts a call; `resources` says how many there are. */
   count(time: number, resources: () => number): void {
     this.#turn(time);
     if (++this.#count % 100 !== 0) return;
-    const n = resources();
-    const limit = CALLS_A_MINUTE.each * Math.max(1, n) + CALLS_A_MINUTE.besides;
-    if (this.#count > limit) this.#exceeded ??= `${this.#count} calls in one minute for ${n} resources`;
+    this.#most = Math.max(this.#most, resources());
+    const limit = CALLS_A_MINUTE.each * this.#most + CALLS_A_MINUTE.besides;
+    if (this.#count > limit) {
+      this.#exceeded ??= `${this.#count} calls in one minute for ${this.#most} resources`;
+    }
   }
 
   /** Counts a mutating call for `target`. */
@@ -46,6 +50,7 @@ export class Budget {
     if (minute === this.#minute) return;
     this.#minute = minute;
     this.#count = 0;
+    this.#most = 1;
     this.#mutations.clear();
   }
 }

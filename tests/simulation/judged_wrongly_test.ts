@@ -36,6 +36,7 @@ const SEEDS: Readonly<Record<number, string>> = {
     "a create sent while the credentials led to where one was made unseen takes effect when that one is recorded (S1)",
   43_997:
     "a resource that only observed a retained database takes it over, which the run without faults leaves out (the same end)",
+  92_090: "a cluster is restored to before its resources, for which calls were made a moment ago (S5)",
   83_844: "a watch that fell silent tells of an edit before it tells that the resource only observes (D4)",
 };
 
