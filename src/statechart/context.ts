@@ -6,7 +6,7 @@
 import type { ExternalDatabase } from "../api/schema.ts";
 import type { Random } from "../core/random.ts";
 import type { Decision } from "./decision.ts";
-import type { Knowledge } from "./knowledge.ts";
+import type { Kept, Knowledge } from "./knowledge.ts";
 import type { View } from "./view.ts";
 
 /** The world as an actor may ask of it; the operator gives it, a test stands in for it. */
@@ -36,19 +36,7 @@ export interface DatabaseInput {
   readonly object: ExternalDatabase;
   readonly world: World;
   /** What a hibernated or crashed actor knew beyond the CR (rule 24). */
-  readonly kept?: Partial<
-    Pick<
-      Knowledge,
-      | "bornHere"
-      | "named"
-      | "unknownSince"
-      | "unknownUnder"
-      | "account"
-      | "observation"
-      | "mutatedAt"
-      | "lastReadAt"
-    >
-  >;
+  readonly kept?: Kept;
 }
 
 /** What an effect is given. */

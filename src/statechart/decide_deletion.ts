@@ -177,15 +177,13 @@ function retain(k: Knowledge, view: View, said: Said, release: Release): Decisio
     if ((k.lookup?.sentAt ?? Number.NEGATIVE_INFINITY) < sure) {
       return every(k.lookup?.sentAt, againMs(view), sure, view, said, "confirm");
     }
-  }
-  if (k.retained) {
-    if (id !== undefined && absentAt !== undefined) {
+    if (k.retained) {
       if (absentAt < view.massAbsenceOverAt) return { ...said, step: "retain" };
       const held = heldBack(k, view, said, id, absentAt);
       if (held !== undefined) return held;
     }
-    return release(k.crdTerminating ? "crdDeleted" : "retain");
   }
+  if (k.retained) return release(k.crdTerminating ? "crdDeleted" : "retain");
   if (id === undefined && ownFound(k, view).length === 0) {
     const settled = settledAt(k, view);
     if (k.lookup !== undefined && k.lookup.sentAt >= settled) {

@@ -195,6 +195,21 @@ export interface Knowledge {
   readonly transitionalSince?: number | undefined;
 }
 
+/** What a hibernated or crashed actor knew beyond the CR (rule 24). */
+export type Kept = Partial<
+  Pick<
+    Knowledge,
+    | "bornHere"
+    | "named"
+    | "unknownSince"
+    | "unknownUnder"
+    | "account"
+    | "observation"
+    | "mutatedAt"
+    | "lastReadAt"
+  >
+>;
+
 /**
  * What an actor knows when it starts, from the CR alone, and what a hibernated one kept (rule 24). Every field is there
  * from the beginning: fields that came one by one, in any order, would make copying and reading it slow.
@@ -202,19 +217,7 @@ export interface Knowledge {
 export function initialKnowledge(
   object: ExternalDatabase,
   now: number,
-  kept: Partial<
-    Pick<
-      Knowledge,
-      | "bornHere"
-      | "named"
-      | "unknownSince"
-      | "unknownUnder"
-      | "account"
-      | "observation"
-      | "mutatedAt"
-      | "lastReadAt"
-    >
-  > = {},
+  kept: Kept = {},
 ): Knowledge {
   return {
     object,

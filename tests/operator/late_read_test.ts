@@ -9,14 +9,7 @@ import { discard, remove } from "../../src/operator/effects/remove.ts";
 import { retain } from "../../src/operator/effects/retain.ts";
 import { cr, type CrChange, db, deleting, inStep, known, NOW, seen } from "../statechart/support.ts";
 import { type Answers, run } from "./effect_rig.ts";
-
-const last = (change: CrChange = {}) =>
-  deleting({
-    status: inStep({ removing: "db-1" }),
-    ...change,
-    meta: { resourceVersion: "101", ...change.meta },
-  });
-const doomed = known(deleting({ status: inStep({ removing: "db-1" }) }), { observation: seen() });
+import { doomed, last } from "./removing.ts";
 
 Deno.test("rule 14: a delete that waited for its turn for more than ten seconds reads the CR again (seed 91954)", async () => {
   const queued = (readAgain: Answers["read"], queuedMs = 10_001) =>

@@ -8,19 +8,9 @@ import { retain } from "../../src/operator/effects/retain.ts";
 import { ProviderError } from "../../src/providers/port.ts";
 import type { ExternalState, Knowledge } from "../../src/statechart/knowledge.ts";
 import { ManualClock } from "../support/manual_clock.ts";
-import {
-  cr,
-  type CrChange,
-  db,
-  deleting,
-  inStep,
-  known,
-  NOW,
-  seen,
-  tags,
-  UID,
-} from "../statechart/support.ts";
+import { cr, db, deleting, inStep, known, NOW, seen, tags, UID } from "../statechart/support.ts";
 import { type Answers, EffectRig, failing, run } from "./effect_rig.ts";
+import { doomed, last } from "./removing.ts";
 
 /** What the rig's clock shows at first. */
 const BEGIN = new ManualClock().monotonic();
@@ -29,14 +19,6 @@ const gone = { kind: "absent" as const, id: "db-1", sentAt: BEGIN };
 const foreign = db({ tags: tags({ [TAG.uid]: "another" }) });
 const notFound = new KubeError("notFound", "no such resource");
 const lost = new ProviderError("unknown", "no answer in time");
-
-const last = (change: CrChange = {}) =>
-  deleting({
-    status: inStep({ removing: "db-1" }),
-    ...change,
-    meta: { resourceVersion: "101", ...change.meta },
-  });
-const doomed = known(deleting({ status: inStep({ removing: "db-1" }) }), { observation: seen() });
 
 Deno.test("rule 9: a delete is told by an Event, and forgets what was cached of the database", async () => {
   const rig = new EffectRig();

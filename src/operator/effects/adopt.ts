@@ -222,12 +222,10 @@ async function requireConsent(
   if (
     mayConsent(env, object, database) && object.metadata.annotations?.[ANNOTATION.adoptFrom] === owner
   ) return;
-  if (isRetained(database)) {
-    // A restored cluster may have its owner again, which knows nothing of that tag (S3).
-    if (!here || await ownerIsGone(env, database, owner, signal, true)) return;
-    throw taken(env, object, database);
-  }
-  if (here && await ownerIsGone(env, database, owner, signal)) return;
+  const kept = isRetained(database);
+  if (kept && !here) return;
+  // A restored cluster may have the owner of a kept one again, which knows nothing of that tag (S3).
+  if (here && await ownerIsGone(env, database, owner, signal, kept)) return;
   throw taken(env, object, database);
 }
 
@@ -248,7 +246,7 @@ async function ownerIsGone(
   database: Database,
   owner: string,
   signal: AbortSignal,
-  kept = false,
+  kept: boolean,
 ): Promise<boolean> {
   const namespace = database.tags[TAG.namespace];
   const name = database.tags[TAG.crName];

@@ -190,8 +190,8 @@ export const DOORS: readonly RuleMutant[] = [
     "a retained mark counts though its owner is alive in a restored cluster",
     "operator/effects/adopt.ts",
     "requireConsent",
-    "!here || await ownerIsGone(env, database, owner, signal, true)",
-    "true",
+    "kept && !here",
+    "kept",
   ),
   mutant(
     "rule 8",
