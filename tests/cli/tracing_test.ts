@@ -82,36 +82,37 @@ Deno.test("each pass of an actor is a span with its effects inside, and their ca
     assertMatch(line.traceId, /^[0-9a-f]{32}$/);
     const inside = (parent: ExportedSpan | undefined) =>
       heard.spans.filter((span) => parent !== undefined && span.parentSpanId === parent.spanId);
-    const find = (of: readonly ExportedSpan[], name: string) => of.find((span) => span.name === name);
     const passes = () => heard.spans.filter((span) => span.name === "pass");
-    const creating = () => passes().find((pass) => find(inside(pass), "create") !== undefined);
-    await eventually("the passes are heard of", () => {
-      return creating() !== undefined &&
-        passes().some((pass) => fact(pass, "externaldatabase.to") === "Available");
-    });
-    const pass = creating();
-    assertEquals(pass?.parentSpanId ?? "", "", "a pass is a trace of its own");
-    assertEquals([fact(pass, "k8s.namespace.name"), fact(pass, "externaldatabase.name")], [
-      "default",
-      line.name,
-    ]);
-    const create = find(inside(pass), "create");
-    const call = find(inside(create), "cloud create");
-    assertEquals([fact(call, "externaldatabase.provider"), fact(call, "externaldatabase.lane")], [
-      "simulated",
-      "create",
-    ]);
+    // The spans come in batches, which may overtake each other: each is waited for until all that is in it came too.
+    const innermost = (path: readonly string[]): ExportedSpan | undefined =>
+      path.reduce<readonly ExportedSpan[]>(
+        (of, name) => of.flatMap(inside).filter((s) => s.name === name),
+        passes(),
+      )[0];
+    const told = async (...path: string[]) => {
+      await eventually(`${path.join(" > ")} is told`, () => innermost(path) !== undefined);
+      return innermost(path);
+    };
+    const call = await told("create", "cloud create");
+    assertEquals(fact(call, "externaldatabase.provider"), "simulated");
+    assertEquals(fact(call, "externaldatabase.lane"), "create");
     assertEquals(fact(call, "externaldatabase.outcome"), "ok");
-    const finalize = find(inside(pass), "finalize");
-    const patch = find(inside(finalize), "kubernetes patch");
+    const patch = await told("finalize", "kubernetes patch");
     assertMatch(fact(patch, "externaldatabase.action") ?? "", /default\/orders|orders/);
-    const sent = find(inside(patch), "PATCH");
-    assert(sent !== undefined, `Deno's own span of the request: ${inside(patch).map((span) => span.name)}`);
-    const traces = new Set(heard.spans.filter((s) => s.name === "pass").map((span) => span.traceId));
-    await eventually("its trace is among them", () => {
-      passes().forEach((span) => traces.add(span.traceId));
-      return traces.has(line.traceId);
-    });
+    await told("finalize", "kubernetes patch", "PATCH");
+    await eventually(
+      "the pass that ends in Available is told",
+      () => passes().some((pass) => fact(pass, "externaldatabase.to") === "Available"),
+    );
+    for (const pass of passes()) {
+      assertEquals(pass.parentSpanId ?? "", "", "a pass is a trace of its own");
+      assertEquals(fact(pass, "k8s.namespace.name"), "default");
+      assertEquals(fact(pass, "externaldatabase.name"), line.name);
+    }
+    await eventually(
+      "the trace that the log line bears is told",
+      () => passes().some((pass) => pass.traceId === line.traceId),
+    );
     assertEquals([...heard.tenants], ["databases"]);
     assertEquals(["service.name", "k8s.cluster.name"].map((key) => heard.resources.get(key)), [
       "externaldatabase-operator",
