@@ -11,6 +11,7 @@ import { decideUnadopted } from "./decide_unadopted.ts";
 import { quote } from "./drift.ts";
 import { ownership, ownFound, presentDatabase, specOf } from "./facts.ts";
 import type { ExternalState, Knowledge } from "./knowledge.ts";
+import { recordFound } from "./record_found.ts";
 import { no } from "./verdicts.ts";
 import type { View } from "./view.ts";
 
@@ -77,7 +78,8 @@ export function decideStray(k: Knowledge, view: View, stray: ExternalState): Dec
   if (unadopted !== undefined) return unadopted;
   const own = ownInstead(k, view);
   if (own !== undefined && own.state !== "Deleting") {
-    return { ...said, state: "Creating", step: "record", database: own };
+    const next = recordFound(k, view, own);
+    return { ...said, ...next, state: next.step === "lookup" ? "Drifted" : "Creating" };
   }
   if (untagged && specOf(k.object).providerId === stray.id) return { ...said, step: "adopt" };
   const left = (k.failures.lookup?.until ?? view.now) - view.now;

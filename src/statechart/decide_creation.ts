@@ -15,8 +15,9 @@ import {
   transitionalPollMs,
 } from "./facts.ts";
 import type { ExternalState, Knowledge } from "./knowledge.ts";
+import { recordFound } from "./record_found.ts";
 import { failureVerdict, no, unknown } from "./verdicts.ts";
-import { UNRECORDED_MS, type View } from "./view.ts";
+import type { View } from "./view.ts";
 
 /** How long a lookup answers for, in milliseconds, while one waits for something to show. */
 const LOOKUP_AGAIN_MS = 2_000;
@@ -41,11 +42,8 @@ export function decideCreation(k: Knowledge, view: View): Decision {
   if (live !== undefined) {
     const verdict = no("Creating", `The database ${quote(live.id)} was found by its tags`);
     const found = { ready: verdict, synced: verdict };
-    // Its record was refused for so long that another resource may have adopted it since (S3).
-    const old = k.lookup !== undefined && view.now - k.lookup.sentAt > UNRECORDED_MS;
-    return old
-      ? { ...found, state: "Pending", step: "lookup" }
-      : { ...found, state: "Creating", step: "record", database: live };
+    const next = recordFound(k, view, live);
+    return { ...found, ...next, state: next.step === "lookup" ? "Pending" : "Creating" };
   }
   const dying = own[0];
   if (dying !== undefined) return afterDying(k, view, dying);

@@ -34,6 +34,7 @@ import {
   wasAdopted,
 } from "./facts.ts";
 import type { Knowledge } from "./knowledge.ts";
+import { recordFound } from "./record_found.ts";
 import { hasFinalizer } from "./resource.ts";
 import { listedReadiness, no, normalise, silenceReason, unknown } from "./verdicts.ts";
 import { ACCOUNT_WAIT_MS, type View } from "./view.ts";
@@ -95,7 +96,7 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
     const live = ownFound(k, view).filter((d) => d.state !== "Deleting");
     const own = live.find((d) => d.id === named) ?? live.find((d) => wasAdopted(object, d)) ??
       (named === undefined ? undefined : live[0]);
-    if (own !== undefined) return { ...said, step: "record", database: own };
+    if (own !== undefined) return { ...said, ...recordFound(k, view, own) };
   }
   if (isUnseen(k)) return { ...said, step: "confirm" };
   if (strayOf(k, view) !== undefined) {
@@ -103,7 +104,7 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
     // A status that names another's database by mistake must not hide the CR's own one (S2).
     if (isOwnUnsought(k, view)) return { ...said, step: "lookup" };
     const own = ownInstead(k, view);
-    if (own !== undefined) return { ...said, step: "record", database: own };
+    if (own !== undefined) return { ...said, ...recordFound(k, view, own) };
     if (isLeftAlone(k, view)) return release("observeOnly"); // it was never this resource's
     if (object.status?.observeOnly) {
       return every(k.lookup?.sentAt, againMs(view), settledAt(k, view), view, said, "lookup");

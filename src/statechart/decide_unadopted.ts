@@ -8,6 +8,7 @@ import { adoptOnceSettled } from "./decide_creation.ts";
 import { quote } from "./drift.ts";
 import { ownFound, settledAt, specOf } from "./facts.ts";
 import type { ExternalState, Knowledge } from "./knowledge.ts";
+import { recordFound } from "./record_found.ts";
 import { no } from "./verdicts.ts";
 import type { View } from "./view.ts";
 
@@ -21,7 +22,13 @@ export function decideUnadopted(k: Knowledge, view: View, stray: ExternalState):
   const own = ownFound(k, view).find((d) => d.state !== "Deleting" && d.id !== stray.id);
   if (own !== undefined && k.lookup !== undefined && k.lookup.sentAt >= (k.observation?.sentAt ?? 0)) {
     const verdict = no("Creating", `The database ${quote(own.id)} was found by its tags`);
-    return { state: "Creating", step: "record", database: own, ready: verdict, synced: verdict };
+    const next = recordFound(k, view, own);
+    return {
+      ...next,
+      state: next.step === "lookup" ? "Drifted" : "Creating",
+      ready: verdict,
+      synced: verdict,
+    };
   }
   return adoptOnceSettled(k, view, stray.id);
 }

@@ -69,6 +69,7 @@ export function missing(k: Knowledge): Verdict | undefined {
  * by a shorter period it would turn Unknown between any two lists (S5).
  */
 export function listedReadiness(k: Knowledge, view: View, otherwise: Verdict): Verdict {
+  if (k.object.status?.providerId === undefined) return otherwise; // no list tells of what no status names
   return missing(k) ?? toldMissing(k) ??
     readiness(k, view, otherwise, Math.max(pollMs(k, view), view.pollMs));
 }
@@ -88,8 +89,9 @@ export function readiness(
 ): Verdict {
   const database = presentDatabase(k);
   const last = lastReady(k);
-  // Until this process has read it, the last word stands: that it was usable, or that nobody could tell any more.
-  const told = k.observation === undefined &&
+  // Until this process has read it, the last word stands: that it was usable, or that nobody could tell any more. Where a
+  // person took the id out of the status there is nothing that it could be about.
+  const told = k.observation === undefined && k.object.status?.providerId !== undefined &&
     (last?.status === "True" || last?.message === UNREAD.message);
   if (database === undefined ? told : isServing(database)) {
     if (isUnread(k, view, periodMs)) return UNREAD;

@@ -71,6 +71,22 @@ table("deletion", {
     k: known(deleting(), { observation: seen(db({ state: "Provisioning" })) }),
     is: "Deleting/record",
   },
+  "S3: what an old lookup found for it is looked up anew: another may have adopted it since": {
+    k: known(deleting({ spec: { providerId: "db-1" } }), { lookup: lookup([db()], 31_000) }),
+    is: "Deleting/lookup",
+  },
+  "rule 19: what was found just now is recorded": {
+    k: known(deleting({ spec: { providerId: "db-1" } }), { lookup: lookup([db()], 29_000) }),
+    is: "Deleting/record",
+    id: "db-1",
+  },
+  "S3: so is what stands in for a database of another": {
+    k: known(dead(), {
+      observation: seen(db({ tags: tags({ [TAG.uid]: "someone" }) }), 32_000),
+      lookup: lookup([db({ id: "db-2" })], 31_000),
+    }),
+    is: "Deleting/lookup",
+  },
   "rule 15: never created: released at once": {
     k: known(deleting(), { bornHere: true }),
     v: { provider: undefined },

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { cr, inStep, known, seen, TOKENLESS } from "./support.ts";
+import { condition, cr, db, inStep, known, NOW, seen, TOKENLESS } from "./support.ts";
 
 import { table } from "./decide_table.ts";
 
@@ -57,6 +57,14 @@ table("before anything else", {
     synced: "Paused",
     ready: "True/Available",
   },
+  "S6: one whose status was wiped is not called ready by a list that tells of it (seed 6826)": {
+    k: known(cr({ spec: { paused: true }, status: { conditions: [condition("Ready")] } }), {
+      lookup: { sentAt: NOW - 50, found: [db()] },
+    }),
+    is: "Pending/idle",
+    synced: "Paused",
+    ready: "False/Paused",
+  },
   "a provider that has not answered yet is waited for": {
     k: known(cr()),
     v: { provider: undefined, providerError: "the connection was refused" },
@@ -83,6 +91,13 @@ table("before anything else", {
     v: { provider: { ...TOKENLESS, account: undefined } },
     is: "Available/idle",
     synced: "Available",
+  },
+  "A2, S6: one whose id a person took out of the status is not called ready for ever": {
+    k: known(cr({ status: { ...inStep(), providerId: undefined, incarnation: 2 } })),
+    v: { provider: { ...TOKENLESS, account: "other" } },
+    is: "Pending/wait",
+    synced: "Conflict",
+    ready: "False/Conflict",
   },
   "A2: another account in the middle of a drift keeps the state": {
     k: known(withId({ status: inStep({ state: "Drifted" }) })),
