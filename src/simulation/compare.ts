@@ -35,7 +35,18 @@ export interface End {
 const USER: ReadonlySet<Deed["do"]> = new Set(["create", "edit", "delete", "annotate", "label"]);
 /** Deeds behind the operator's back: the whole world is not compared. */
 const BEHIND: ReadonlySet<Deed["do"]> = new Set(
-  ["restore", "deleteCrd", "switchAccount", "console", "vanish", "duplicate", "retag", "adopt"],
+  [
+    "restore",
+    "deleteCrd",
+    "switchAccount",
+    "console",
+    "vanish",
+    "duplicate",
+    "retag",
+    "adopt",
+    "takeOver",
+    "editStatus",
+  ],
 );
 
 /** The same script without faults, or `undefined` where things happen behind the operator's back. */

@@ -15,6 +15,21 @@ import { ACCOUNT, type World } from "./world.ts";
 const NAMESPACE = "default";
 const FOREIGN_FINALIZER = "example.com/keep";
 
+/** A person's edit of what a status names, which leaves the rest of it. */
+function editStatus(
+  { store, cloud }: World,
+  { metadata, status = {} }: ExternalDatabase,
+  to: "former" | "nowhere" | "next",
+): void {
+  const { providerId, incarnation = 1, ...rest } = status;
+  if (providerId === undefined) return;
+  if (to === "next") return void store.setStatus(metadata, { ...rest, incarnation: incarnation + 1 });
+  const former = cloud.ledger.effects({ kind: "create", by: "api" })
+    .filter(({ uid, id }) => uid === metadata.uid && id !== providerId).at(-1)?.id;
+  const id = to === "former" ? former : "db-nowhere";
+  if (id !== undefined) store.setStatus(metadata, { ...status, providerId: id });
+}
+
 /** Does it; what the API server refuses stays undone. */
 export function perform(world: World, action: Action): void {
   const { at: _at, ...deed } = action;
@@ -63,6 +78,17 @@ function act(world: World, deed: Deed): void {
     case "stripStatus":
       store.setStatus(key, {});
       return;
+    case "editStatus":
+      return editStatus(world, store.get(key), deed.to);
+    case "takeOver": {
+      const owned = cloud.databases(cloud.settings.account).filter((d) => d.state === "Available");
+      const chosen = nthOf(owned, deed.nth);
+      if (chosen === undefined) return;
+      store.create(key, { ...deed.spec, providerId: chosen.id });
+      const owner = chosen.tags[TAG.uid];
+      if (owner !== undefined) store.annotate(key, { [ANNOTATION.adoptFrom]: owner });
+      return;
+    }
     case "adopt": {
       const free = cloud.databases(cloud.settings.account).filter((d) => d.state === "Available");
       const chosen = nthOf(free, deed.nth);

@@ -10,6 +10,7 @@ import type { CloudSettings } from "../providers/simulated/settings.ts";
 import { KIND_CLUSTER, type KubeFaults } from "./kube_port.ts";
 import { type Action, type ConsoleChange, type Deed, OUTAGES, type Plan } from "./plan.ts";
 import type { Doom } from "./process.ts";
+import { drawDoors } from "./draw_doors.ts";
 import { drawMore } from "./draw_more.ts";
 import { drawBindings } from "./draw_bindings.ts";
 import { drawPolicies } from "./draw_policies.ts";
@@ -40,7 +41,7 @@ export function drawPlan(seed: number): Plan {
     actions: [...drawActions(dice, names, chaosMs, replicas), ...drawRestores(seed, chaosMs)]
       .sort((a, b) => a.at - b.at),
   };
-  return drawBindings(drawPolicies(drawMore(plan, names), names), names);
+  return drawDoors(drawBindings(drawPolicies(drawMore(plan, names), names), names), names);
 }
 
 function drawCloud(dice: Dice): Partial<CloudSettings> {

@@ -107,4 +107,5 @@ export const RARE: readonly Rare[] = [
   { fault: "abandon", states: ["Finalized"] },
   { fault: "stripFinalizers", states: ["Finalized"] },
   { fault: "stripStatus", states: ["Finalized"] },
+  { fault: "editStatus", states: ["Pending", "Finalized"] },
 ];

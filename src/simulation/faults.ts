@@ -75,6 +75,7 @@ export const FAULTS = {
   "label": "a label is changed",
   "stripFinalizers": "the operator's finalizer is taken away",
   "stripStatus": "the status is wiped",
+  "editStatus": "a person edits the id or the incarnation in the status",
 } as const;
 
 /** One of them. */

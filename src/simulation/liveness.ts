@@ -315,9 +315,10 @@ function adoptionProblem(world: World, object: ExternalDatabase): string | undef
   const record = world.cloud.get(object.spec.providerId ?? "");
   if (record?.account !== ACCOUNT) return reasonIs(object, "CreateFailed");
   const owner = record.tags[TAG.uid];
-  if (owner !== undefined && owner !== object.metadata.uid && world.store.byUid(owner) !== undefined) {
-    return reasonIs(object, "Conflict");
-  }
+  const lives = owner !== undefined && owner !== object.metadata.uid &&
+    world.store.byUid(owner) !== undefined;
+  const consents = object.metadata.annotations?.[ANNOTATION.adoptFrom] === owner;
+  if (lives && !consents) return reasonIs(object, "Conflict");
   if (record.state === "Failed") return undefined; // takes no tags until a person mends it
   return `does not adopt ${record.id} (${record.state}): ${words(object, "Synced")}`;
 }

@@ -50,9 +50,18 @@ export type Deed =
   | { readonly do: "label"; readonly name: string; readonly value: string }
   | { readonly do: "stripFinalizers"; readonly name: string }
   | { readonly do: "stripStatus"; readonly name: string }
+  /** A person edits what the status names: back to a database that it had before, to none that ever was, or to the next incarnation and no id. */
+  | { readonly do: "editStatus"; readonly name: string; readonly to: "former" | "nowhere" | "next" }
   /** A DELETE that began before the finalizer was there and removes the object after, finalizer and all, within `ms`. */
   | { readonly do: "crossDelete"; readonly name: string; readonly ms: number }
   | { readonly do: "adopt"; readonly name: string; readonly nth: number; readonly spec: ExternalDatabaseSpec }
+  /** A resource that is to take the `nth` database over, with consent, from whoever has it (rule 18). */
+  | {
+    readonly do: "takeOver";
+    readonly name: string;
+    readonly nth: number;
+    readonly spec: ExternalDatabaseSpec;
+  }
   /** A resource that only observes the `nth` database. */
   | {
     readonly do: "observe";

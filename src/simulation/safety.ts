@@ -25,6 +25,8 @@ export class Safety {
   readonly #tags = new Map<string, Readonly<Record<string, string>>>();
   /** When a database was last given another owner. */
   readonly #takenAt = new Map<string, number>();
+  /** When a UID last lost a database to another, by both. */
+  readonly #lostAt = new Map<string, number>();
   #effectMark = 0;
   #revision = -1;
   /** What is known of the resources and databases. */
@@ -98,7 +100,9 @@ export class Safety {
         return this.#onCreate(effect);
       case "modify":
         if (before !== undefined && before[TAG.uid] !== uid) {
-          this.#takenAt.set(effect.id, this.world.clock.monotonic());
+          const now = this.world.clock.monotonic();
+          this.#takenAt.set(effect.id, now);
+          this.#lostAt.set(`${effect.id} ${before[TAG.uid]}`, now);
         }
         if (this.books.wasTouched(effect.id)) return;
         if (uid === undefined || !this.books.seen.has(uid)) {
@@ -115,14 +119,24 @@ export class Safety {
       this.books.noticeMs;
   }
 
+  /** Whether it was this UID's until a moment ago. */
+  #wasItsLately(id: string, uid: string): boolean {
+    return this.world.clock.monotonic() - (this.#lostAt.get(`${id} ${uid}`) ?? Number.NEGATIVE_INFINITY) <
+      this.books.noticeMs;
+  }
+
   #onTakeover(effect: Effect, before: Readonly<Record<string, string>>): void {
     const owner = before[TAG.uid];
     if (owner === undefined || before[TAG.retained] === owner) return;
-    const taker = this.world.store.byUid(effect.uid ?? "");
-    if (ofAnotherCluster(before) && taker?.metadata.annotations?.[ANNOTATION.adoptFrom] !== owner) {
+    const uid = effect.uid ?? "";
+    // One that a restored cluster has no more consented where nobody can read it now.
+    const taker = this.world.store.byUid(uid) ??
+      (this.books.isTainted(uid, "restored") ? this.books.seen.get(uid) : undefined);
+    const consents = taker?.metadata.annotations?.[ANNOTATION.adoptFrom] === owner;
+    if (ofAnotherCluster(before) && !consents) {
       return this.fail("S3", `${effect.id} was taken from another cluster for ${effect.uid}`);
     }
-    if (this.world.store.byUid(owner) === undefined) return;
+    if (consents || this.world.store.byUid(owner) === undefined) return;
     this.fail("S3", `${effect.id} was taken from ${owner}, who lives, for ${effect.uid}`);
   }
 
@@ -238,6 +252,7 @@ export class Safety {
     // another adopted that too lately to be seen.
     const itsOwn = this.#named.get(uid) === id || this.#madeFor.get(id ?? "") === uid;
     const own = owner === uid || (itsOwn && this.#isTakenLately(id ?? "")) ||
+      this.#wasItsLately(id ?? "", uid) ||
       (owner === undefined && (known.has(id ?? "") || this.#madeFor.get(id ?? "") === uid));
     const observed = after.status?.observeOnly === true; // looked at and never touched
     if (recorded !== undefined && !own && !observed && !this.books.wasTouched(recorded.id)) {
@@ -258,6 +273,7 @@ export class Safety {
     if (this.books.isElsewhere("S6", left, before.status)) return;
     const heir = left.tags[TAG.uid];
     if (heir !== undefined && heir !== uid) return; // another resource adopted it meanwhile
+    if (heir === undefined && owner === uid) return; // its tags are lost, and what stands in for it has them
     this.fail("S6", `${by} gave up ${lost} of ${name}, which is ${left.state}`);
   }
 

@@ -59,6 +59,7 @@ export class Strikes {
       case "label":
       case "stripFinalizers":
       case "stripStatus":
+      case "editStatus":
         return this.#strike(
           deed.do,
           world.store.find({ namespace: NAMESPACE, name: deed.name })?.metadata.uid,

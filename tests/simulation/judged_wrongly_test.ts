@@ -37,6 +37,9 @@ const SEEDS: Readonly<Record<number, string>> = {
   43_997:
     "a resource that only observed a retained database takes it over, which the run without faults leaves out (the same end)",
   92_090: "a cluster is restored to before its resources, for which calls were made a moment ago (S5)",
+  109: "a failed database that is to be taken over with consent takes no tags until a person mends it (L1)",
+  5_678:
+    "a person edits the id back to a database that lost its tags, and the one that stands in for it has them (S6)",
   83_844: "a watch that fell silent tells of an edit before it tells that the resource only observes (D4)",
 };
 
