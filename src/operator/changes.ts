@@ -37,6 +37,8 @@ export class Changes {
   readonly #unsure = new Map<string, number>();
   /** Until when a delete of unknown outcome may take effect, by id, in monotonic milliseconds. */
   readonly #doomed = new Map<string, number>();
+  /** Until when tags that were written with unknown outcome may show, by id, in monotonic milliseconds. */
+  readonly #retagging = new Map<string, number>();
   /** When the tags of a database were written last, or may have been, by id, in monotonic milliseconds. */
   readonly #tagged = new Map<string, number>();
   /** When whoever is known by a signal sent the last read of a database, by id, in monotonic milliseconds. */
@@ -63,6 +65,8 @@ export class Changes {
         if (kind === "values" && this.#isWithin(this.#unsure, id)) throw refused("may still take effect");
         // Neither retained nor adopted is what may be deleted yet (S3, rule 16).
         if (tags && this.#isWithin(this.#doomed, id)) throw refused("may still take effect");
+        // Nor is what another may have adopted changed or deleted, whatever a read shows meanwhile (S3).
+        if (kind !== "marks" && this.#isWithin(this.#retagging, id)) throw refused("may still take effect");
         // Whose it is was read before that: it may be another's by now (S3).
         if ((this.#tagged.get(id) ?? Number.NEGATIVE_INFINITY) > readAt) {
           throw refused("was made since it was read");
@@ -74,8 +78,10 @@ export class Changes {
         if (!mine) return;
         this.#sent.delete(id);
         if (tags && (error === undefined || isUnknown(error))) this.#noteTagged(id);
-        if (kind === "marks" || !isUnknown(error)) return;
+        if (!isUnknown(error)) return;
         const until = this.clock.monotonic() + this.effectBoundMs();
+        if (tags) this.#retagging.set(id, until);
+        if (kind === "marks") return;
         (kind === "values" ? this.#unsure : this.#doomed).set(id, until);
       },
     };

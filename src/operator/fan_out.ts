@@ -26,8 +26,9 @@ export async function fanOut(
   let n = 0;
   for (const keeper of keepers) {
     if (++n % SLICE === 0) await pause();
-    const { uid } = keeper.object.metadata;
-    const id = keeper.object.status?.providerId;
+    // A watch that is silent has not told of the id that the actor itself recorded.
+    const { metadata: { uid }, status } = keeper.newest;
+    const id = status?.providerId;
     if (keeper.finished) continue;
     if (id === undefined) {
       // Only what is found is told: an empty lookup must have asked by UID alone to decide anything.
@@ -53,7 +54,7 @@ export async function fanOut(
 /** Counts who is there and who ought to be (rule 12). */
 function count(round: Round, keepers: readonly Keeper[], absences: AbsenceLedger): void {
   const absent: string[] = [];
-  for (const { object, finished } of keepers) {
+  for (const { newest: object, finished } of keepers) {
     const id = object.status?.providerId;
     if (id === undefined || finished) continue;
     if (round.byId.has(id)) absences.present(object.metadata.uid);

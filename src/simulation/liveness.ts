@@ -236,6 +236,8 @@ function databaseProblem(
   if (record.tags[TAG.uid] !== metadata.uid) {
     // To be adopted, again where its tags were taken away: a failed one takes none until a person mends it.
     const adopts = record.state === "Failed" && spec.providerId === record.id;
+    // One that it only observed until a moment ago is adopted as soon as its owner is gone.
+    if (status?.observeOnly && spec.providerId === record.id) return adoptionProblem(world, object);
     return reasonIs(object, "Conflict", ...(adopts ? ["CreateFailed"] : []));
   }
   if (record.state === "Failed") return reasonIs(object, "DatabaseFailed", "ProvisioningFailed");

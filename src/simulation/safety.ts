@@ -25,6 +25,8 @@ export class Safety {
   readonly #tags = new Map<string, Readonly<Record<string, string>>>();
   /** When a database was last given another owner. */
   readonly #takenAt = new Map<string, number>();
+  /** The same by the cloud's own clock. */
+  readonly #transferAt = new Map<string, number>();
   /** When a UID last lost a database to another, by both. */
   readonly #lostAt = new Map<string, number>();
   #effectMark = 0;
@@ -99,18 +101,26 @@ export class Safety {
       case "create":
         return this.#onCreate(effect);
       case "modify":
-        if (before !== undefined && before[TAG.uid] !== uid) {
-          const now = this.world.clock.monotonic();
-          this.#takenAt.set(effect.id, now);
-          this.#lostAt.set(`${effect.id} ${before[TAG.uid]}`, now);
-        }
-        if (this.books.wasTouched(effect.id)) return;
-        if (uid === undefined || !this.books.seen.has(uid)) {
+        if (!this.books.wasTouched(effect.id) && (uid === undefined || !this.books.seen.has(uid))) {
           this.fail("S3", `modify of ${effect.id}, which carries ${uid ?? "no UID"}`);
         }
-        if (before !== undefined && before[TAG.uid] !== uid) this.#onTakeover(effect, before);
+        if (before !== undefined && before[TAG.uid] !== uid) this.#onTransfer(effect, before);
         return;
     }
+  }
+
+  /** A database has another owner. */
+  #onTransfer(effect: Effect, before: Readonly<Record<string, string>>): void {
+    const { id, uid, at } = effect;
+    const sentAt = this.world.cloud.ledger.calls({ verb: "modify" })
+      .findLast((call) => call.id === id && call.tags?.[TAG.uid] === uid)?.at ?? at;
+    const late = sentAt < (this.#transferAt.get(id) ?? Number.NEGATIVE_INFINITY);
+    // What was sent before another took it took effect only now, and no other process could know that it would.
+    if (!this.books.wasTouched(id) && !late) this.#onTakeover(effect, before);
+    const now = this.world.clock.monotonic();
+    this.#takenAt.set(id, now);
+    this.#lostAt.set(`${id} ${before[TAG.uid]}`, now);
+    this.#transferAt.set(id, at);
   }
 
   /** Whether it has another owner since a moment ago: whoever read it just before records it still. */
@@ -244,6 +254,7 @@ export class Safety {
     const { uid, name } = after.metadata;
     const { cloud } = this.world;
     const recorded = cloud.get(id ?? "");
+    this.check(); // what another took in this very moment
     const owner = recorded?.tags[TAG.uid];
     const known = this.books.recorded.get(uid) ?? new Set();
     this.books.recorded.set(uid, known);

@@ -54,10 +54,10 @@ export function isRotationDue(object: ExternalDatabase, rotation: string | undef
   return asked !== undefined && asked !== rotation;
 }
 
-/** Whether the Secret is as it is to be, the password's effect at the database apart. */
+/** Whether the Secret is known to be as it is to be, which names the provider; the password's effect at the database apart. */
 export function isSecretInOrder(k: Knowledge, view: View): boolean {
   const secret = soundSecret(k);
-  return secret !== undefined && !isRotationDue(k.object, secret.rotation) &&
+  return view.provider !== undefined && secret !== undefined && !isRotationDue(k.object, secret.rotation) &&
     secret.facts === factsText(wantedFacts(k, view));
 }
 

@@ -258,10 +258,11 @@ export function absenceSettledAt(k: Knowledge, view: View, id: string | undefine
   if (id === undefined) {
     return Math.max(settled, (k.unseenRemovedAt ?? Number.NEGATIVE_INFINITY) + settleMs(view));
   }
-  // Unless something was made or changed after that: a status that was edited back names what went before it (S1, S2).
+  // Unless something was made or changed after that: a status that was edited names what went before it, or what never
+  // was, and neither shows whether what it named until then is still there (S1, S2).
   const removed = Math.max(Number.NEGATIVE_INFINITY, ...Object.values(k.removals));
   if (isRemovalAsked(k, id) && k.mutatedAt <= removed) return settled;
-  return Math.max(settled, k.mutatedAt + settleMs(view));
+  return Math.max(settled, Math.max(k.mutatedAt, removed) + settleMs(view));
 }
 
 /** The CR's poll interval in milliseconds, 10 s to 24 h (rule 11, H2), or the operator's. */

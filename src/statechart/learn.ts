@@ -146,7 +146,8 @@ function learnObject(next: Draft, object: ExternalDatabase, now: number, heard =
   else if (before.status?.providerId !== undefined) {
     next.unnamedAt = now;
     // Lists may not show yet what was created, changed or deleted a moment ago, and no id tells of it any more (rule 5).
-    if (!given) next.unknownSince = latestOf(next.unknownSince, next.mutatedAt);
+    const changedAt = Math.max(next.mutatedAt, ...Object.values(next.removals));
+    if (!given) next.unknownSince = latestOf(next.unknownSince, changedAt);
   }
   if (id !== before.status?.providerId) next.retained = false; // another one is to be marked now
   next.account = object.status?.account ?? next.account;
@@ -211,10 +212,13 @@ function forgetDatabase(next: Draft, object: ExternalDatabase): void {
   next.repair = [];
 }
 
-/** Whether a raised incarnation is ours: of what was seen to be gone, and nothing was made or changed after its removal. */
+/**
+ * Whether a raised incarnation is ours, of what we removed and saw to be gone, and nothing was made or changed after that.
+ * One that vanished by itself was waited for beyond the settle window; where a person edited its id away it was not.
+ */
 function isGivenUp({ observation, removals, mutatedAt }: Draft, id: string | undefined): boolean {
   if (id === undefined || observation?.kind !== "absent" || observation.id !== id) return false;
-  return removals[id] === undefined || mutatedAt <= Math.max(...Object.values(removals));
+  return removals[id] !== undefined && mutatedAt <= Math.max(...Object.values(removals));
 }
 
 function latestOf(since: number | undefined, at: number): number | undefined {

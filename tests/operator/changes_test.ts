@@ -51,11 +51,25 @@ Deno.test("rule 8: after values of unknown outcome no values are sent within the
   assertEquals(now(), [true, true, true]);
 });
 
+Deno.test("S3: after tags of unknown outcome neither values nor a delete are sent within the effect bound: it may be another's", async () => {
+  const { clock, changes, may } = onClock();
+  const first = changes.turn("db-1", "marks", { tags: true });
+  first.take();
+  first.end(lost);
+  await clock.advance(1); // whoever asks now read it after that
+  const now = () => ["values", "marks", "delete"].map((kind) => may("db-1", kind as ChangeKind));
+  assertEquals([now(), may("db-2", "delete")], [[false, true, false], true]);
+  await clock.advance(BOUND_MS - 2);
+  assertEquals(now(), [false, true, false]);
+  await clock.advance(1);
+  assertEquals(now(), [true, true, true]);
+});
+
 for (
   const [what, kind, error] of [
     ["an answer", "values", undefined],
     ["a definite refusal", "values", new ProviderError("rejected", "no")],
-    ["tags of unknown outcome", "marks", lost],
+    ["protection of unknown outcome", "marks", lost],
   ] as const
 ) {
   Deno.test(`rule 8: nothing waits after ${what}`, () => {
