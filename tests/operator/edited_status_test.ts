@@ -69,6 +69,31 @@ for (const clientTokens of [true, false]) {
     }));
 }
 
+for (const clientTokens of [true, false]) {
+  Deno.test(`S1, rule 5: nor does one who first names what is not there (tokens: ${clientTokens}; seed 11140)`, () =>
+    inWorld({ ...SLOW_LISTS, clientTokens }, async (world) => {
+      world.start();
+      await world.run(1_000);
+      world.cluster.create("default", "orders");
+      await world.until("recorded", () => world.get("orders")?.status?.providerId !== undefined, 5_000, 10);
+      world.cluster.setStatus("default", "orders", {
+        ...world.get("orders")!.status!,
+        providerId: "db-gone",
+      });
+      await world.until(
+        "missed",
+        () => world.condition("orders", "Synced") === "False/ExternalMissing",
+        10_000,
+        10,
+      );
+      const { providerId: _, ...rest } = world.get("orders")!.status!;
+      world.cluster.setStatus("default", "orders", { ...rest, incarnation: 2 });
+      await world.run(300_000);
+      world.assertSafe();
+      assertEquals(world.cloud.databases().length, 1, world.describe());
+    }));
+}
+
 Deno.test("S2, rule 16: what is retained is marked though the recorded id names what is gone and lists do not show it yet", () =>
   inWorld(SLOW_LISTS, async (world) => {
     world.start();

@@ -300,6 +300,20 @@ table("connection Secret", {
     is: "Available/idle",
     ready: "False/SecretPending",
   },
+  "K4: nor is a Secret that names no provider in order because none is known yet (tokenless seed 31503)": {
+    k: known(
+      cr({
+        status: inStep({
+          binding: BINDING,
+          conditions: [condition("Ready", "False", "SecretPending"), condition("Synced")],
+        }),
+      }),
+      { observation: seen(OURS), secret: secret({ facts: factsText(factsOf("", "postgres", OURS)) }) },
+    ),
+    v: { ...V, provider: undefined, providerError: "no route" },
+    is: "Available/idle",
+    ready: "False/SecretPending",
+  },
   "missing: nothing is done about the Secret": {
     k: bound({ spec: { onMissing: "Report" } }, { secret: { kind: "absent" }, observation: absent() }),
     v: V,

@@ -80,6 +80,17 @@ table("missing", {
       synced: "ExternalMissing",
       waitMs: 1_900,
     },
+  "S1, R7: nor within that of another's removal: the id was edited away, and what it named may still be there (tokenless seed 32792)":
+    {
+      k: known(withId(), {
+        ...gone,
+        lookup: lookup([db({ id: "db-0", state: "Failed" })]),
+        removals: { "db-0": NOW - 1_000 },
+      }),
+      is: "Drifted/wait",
+      synced: "ExternalMissing",
+      waitMs: 1_900,
+    },
   "R7: once that is over a new incarnation begins": {
     k: known(withId(), { ...gone, bornHere: true, mutatedAt: NOW - SETTLE - 50 }),
     is: "Drifted/reincarnate",
