@@ -181,6 +181,17 @@ Deno.test("rule 7: a raised incarnation forgets the last database, one that brin
   assertEquals(moved.observation, before.observation);
 });
 
+Deno.test("S1, rule 5: an id that a person takes away opens the settle window of the last create, change or removal", () => {
+  const before = known(rv("100", { status: inStep() }), {
+    observation: seen(),
+    mutatedAt: NOW - 9_000,
+    removals: { "db-1": NOW - 4_000 },
+  });
+  const wiped = (k: Knowledge) => learn(k, { object: rv("101", { status: {} }) }, NOW).unknownSince;
+  assertEquals(wiped(before), NOW - 4_000);
+  assertEquals(wiped({ ...before, removals: {} }), NOW - 9_000);
+});
+
 Deno.test("failures: each effect has its own; one that succeeds ends its own alone; a report's is told to nobody", () => {
   let k = fail(known(cr()), failure, NOW);
   k = fail(k, { ...failure, effect: "report", delayMs: 100 }, NOW);
