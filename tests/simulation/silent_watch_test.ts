@@ -6,7 +6,7 @@
 import { assertEquals } from "@std/assert";
 import { MINUTE, play } from "./behaviours/support.ts";
 
-Deno.test("R1: a list tells of drift by the id that the actor recorded, before a silent watch tells of that (seed 12742)", () =>
+Deno.test("R1, rule 11: a list tells of drift by the id that the actor recorded, before a silent watch tells of that (seed 12742)", () =>
   play({ minutes: 15, plan: { pollMs: 10_000 } }, async (stage) => {
     stage.create("a");
     await stage.until("the create is sent", () => stage.calls("create").length === 1, MINUTE, 1);

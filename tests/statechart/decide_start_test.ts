@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { condition, cr, db, inStep, known, NOW, seen, TOKENLESS } from "./support.ts";
+import { TAG } from "../../src/api/constants.ts";
+import { condition, cr, db, inStep, known, seen, tags, TOKENLESS } from "./support.ts";
 
 import { table } from "./decide_table.ts";
 
@@ -57,14 +58,15 @@ table("before anything else", {
     synced: "Paused",
     ready: "True/Available",
   },
-  "S6: one whose status was wiped is not called ready by a list that tells of it (seed 6826)": {
-    k: known(cr({ spec: { paused: true }, status: { conditions: [condition("Ready")] } }), {
-      lookup: { sentAt: NOW - 50, found: [db()] },
-    }),
-    is: "Pending/idle",
-    synced: "Paused",
-    ready: "False/Paused",
-  },
+  "S6: one whose status was wiped is not called ready by another's database that it named before (seed 6826)":
+    {
+      k: known(cr({ spec: { paused: true }, status: { conditions: [condition("Ready")] } }), {
+        observation: seen(db({ tags: tags({ [TAG.uid]: "someone" }) })),
+      }),
+      is: "Pending/idle",
+      synced: "Paused",
+      ready: "False/Paused",
+    },
   "a provider that has not answered yet is waited for": {
     k: known(cr()),
     v: { provider: undefined, providerError: "the connection was refused" },

@@ -10,6 +10,7 @@ import { CREATING } from "./creating.ts";
 import { DELETING } from "./deleting.ts";
 import { DESIGN } from "./design.ts";
 import { DOORS } from "./doors.ts";
+import { DRAWN_DOORS } from "./drawn_doors.ts";
 import { OBSERVING } from "./observing.ts";
 import { POLICIES } from "./policies.ts";
 import { PROCESSES } from "./processes.ts";
@@ -25,4 +26,5 @@ export const RULE_MUTANTS: readonly RuleMutant[] = [
   ...CLASSES,
   ...BINDINGS,
   ...DOORS,
+  ...DRAWN_DOORS,
 ];
