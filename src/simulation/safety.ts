@@ -15,6 +15,7 @@ import { Coverage } from "./coverage.ts";
 import { PolicyJudge } from "./policies.ts";
 import { ofAnotherCluster } from "./kube_port.ts";
 import type { Change } from "./kube_store.ts";
+import { Owners } from "./owners.ts";
 import { SentJudge } from "./sent.ts";
 import type { World } from "./world.ts";
 
@@ -22,13 +23,6 @@ import type { World } from "./world.ts";
 export class Safety {
   readonly #writers = new Map<string, string>();
   readonly #hadFinalizer = new Set<string>();
-  readonly #tags = new Map<string, Readonly<Record<string, string>>>();
-  /** When a database was last given another owner. */
-  readonly #takenAt = new Map<string, number>();
-  /** The same by the cloud's own clock. */
-  readonly #transferAt = new Map<string, number>();
-  /** When a UID last lost a database to another, by both. */
-  readonly #lostAt = new Map<string, number>();
   #effectMark = 0;
   #revision = -1;
   /** What is known of the resources and databases. */
@@ -36,6 +30,7 @@ export class Safety {
   /** What holds of each mutation as it is sent. */
   readonly sent: SentJudge;
   readonly #policies: PolicyJudge;
+  readonly #owners: Owners;
   /** What holds of connection Secrets. */
   readonly bindings: BindingJudge;
   /** The UID that each database was made for. */
@@ -56,6 +51,7 @@ export class Safety {
       () => {},
   ) {
     const books = this.books = new Books(world, coverage);
+    this.#owners = new Owners(world, books.noticeMs);
     this.bindings = new BindingJudge(
       world,
       fail,
@@ -88,8 +84,7 @@ export class Safety {
   }
 
   #onEffect(effect: Effect): void {
-    const before = this.#tags.get(effect.id);
-    this.#tags.set(effect.id, effect.tags);
+    const { before, late } = this.#owners.note(effect);
     this.tell(effect, before);
     if (effect.by === "console") this.books.touch(effect.id);
     if (effect.by !== "api") return;
@@ -101,38 +96,13 @@ export class Safety {
       case "create":
         return this.#onCreate(effect);
       case "modify":
-        if (!this.books.wasTouched(effect.id) && (uid === undefined || !this.books.seen.has(uid))) {
+        if (this.books.wasTouched(effect.id)) return;
+        if (uid === undefined || !this.books.seen.has(uid)) {
           this.fail("S3", `modify of ${effect.id}, which carries ${uid ?? "no UID"}`);
         }
-        if (before !== undefined && before[TAG.uid] !== uid) this.#onTransfer(effect, before);
+        if (before !== undefined && before[TAG.uid] !== uid && !late) this.#onTakeover(effect, before);
         return;
     }
-  }
-
-  /** A database has another owner. */
-  #onTransfer(effect: Effect, before: Readonly<Record<string, string>>): void {
-    const { id, uid, at } = effect;
-    const sentAt = this.world.cloud.ledger.calls({ verb: "modify" })
-      .findLast((call) => call.id === id && call.tags?.[TAG.uid] === uid)?.at ?? at;
-    const late = sentAt < (this.#transferAt.get(id) ?? Number.NEGATIVE_INFINITY);
-    // What was sent before another took it took effect only now, and no other process could know that it would.
-    if (!this.books.wasTouched(id) && !late) this.#onTakeover(effect, before);
-    const now = this.world.clock.monotonic();
-    this.#takenAt.set(id, now);
-    this.#lostAt.set(`${id} ${before[TAG.uid]}`, now);
-    this.#transferAt.set(id, at);
-  }
-
-  /** Whether it has another owner since a moment ago: whoever read it just before records it still. */
-  #isTakenLately(id: string): boolean {
-    return this.world.clock.monotonic() - (this.#takenAt.get(id) ?? Number.NEGATIVE_INFINITY) <
-      this.books.noticeMs;
-  }
-
-  /** Whether it was this UID's until a moment ago. */
-  #wasItsLately(id: string, uid: string): boolean {
-    return this.world.clock.monotonic() - (this.#lostAt.get(`${id} ${uid}`) ?? Number.NEGATIVE_INFINITY) <
-      this.books.noticeMs;
   }
 
   #onTakeover(effect: Effect, before: Readonly<Record<string, string>>): void {
@@ -262,9 +232,9 @@ export class Safety {
     // So may the one that it named until its status was wiped, or that was made for it and is not recorded yet, where
     // another adopted that too lately to be seen.
     const itsOwn = this.#named.get(uid) === id || this.#madeFor.get(id ?? "") === uid;
-    const own = owner === uid || (itsOwn && this.#isTakenLately(id ?? "")) ||
-      this.#wasItsLately(id ?? "", uid) ||
-      (owner === undefined && (known.has(id ?? "") || this.#madeFor.get(id ?? "") === uid));
+    const own = owner === uid || (itsOwn && this.#owners.isTakenLately(id ?? "")) ||
+      this.#owners.isLostLately(id ?? "", uid) ||
+      (owner === undefined && (known.has(id ?? "") || this.#owners.wasEver(id ?? "", uid)));
     const observed = after.status?.observeOnly === true; // looked at and never touched
     if (recorded !== undefined && !own && !observed && !this.books.wasTouched(recorded.id)) {
       this.fail("S3", `${by} recorded ${id}, which is not ${name}'s`);
