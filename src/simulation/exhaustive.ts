@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { ExternalDatabaseSpec } from "../api/schema.ts";
 import { type Batch, Tally } from "./campaign.ts";
 import { OTHER_FAULTS } from "./exhaustive_faults.ts";
 import { type Action, PLAIN_PLAN, type Plan } from "./plan.ts";
@@ -13,7 +14,7 @@ import { runPlan } from "./run.ts";
 const SPEC = { engine: "postgres", version: "14.2", sizeGb: 20 };
 const create = (at: number, name = "a"): Action => ({ at, do: "create", name, spec: SPEC });
 const grow = (at: number): Action => ({ at, do: "edit", name: "a", change: { sizeGb: 40 } });
-const remove = (at: number): Action => ({ at, do: "delete", name: "a" });
+const remove = (at: number, name = "a"): Action => ({ at, do: "delete", name });
 const retain: Action = { at: 1, do: "edit", name: "a", change: { deletionPolicy: "Retain" } };
 /** Somebody's database, and a resource that adopts it. */
 const adoption: readonly Action[] = [
@@ -22,6 +23,12 @@ const adoption: readonly Action[] = [
 ];
 /** A person at the console changes the resource's database. */
 const drift: Action = { at: 3_000, do: "console", nth: 0, change: { kind: "shrink", by: 10 } };
+
+/** Another resource takes the database over, with consent. */
+const takeOver = (spec: ExternalDatabaseSpec): readonly Action[] => [
+  create(0),
+  { at: 3_000, do: "takeOver", name: "b", nth: 0, spec },
+];
 
 /** The scripts, by name. Times in milliseconds; a database takes 500 to become available. */
 export const SCRIPTS: Readonly<Record<string, readonly Action[]>> = {
@@ -39,6 +46,9 @@ export const SCRIPTS: Readonly<Record<string, readonly Action[]>> = {
   "create, drifted, deleted": [create(0), drift, remove(3_100)],
   "adoption": adoption,
   "adoption, deleted": [...adoption, remove(3_000)],
+  "taken over": takeOver(SPEC),
+  "taken over, deleted": [...takeOver({ ...SPEC, deletionPolicy: "Delete" }), remove(3_100, "b")],
+  "taken over, the first deleted": [...takeOver(SPEC), remove(3_100)],
   "two at once": [create(0), create(0, "b")],
   "two, one deleted": [create(0), create(0, "b"), remove(3_000)],
 };

@@ -85,6 +85,10 @@ export const OTHER_FAULTS: Readonly<Record<string, Change>> = {
   "finalizer stripped": deed({ do: "stripFinalizers", name: "a" }),
   "status wiped": deed({ do: "stripStatus", name: "a" }),
   "status wiped later": deed({ do: "stripStatus", name: "a" }, LATER_MS),
+  "id edited to none": deed({ do: "editStatus", name: "a", to: "nowhere" }),
+  "id edited to none later": deed({ do: "editStatus", name: "a", to: "nowhere" }, LATER_MS),
+  "id let go": deed({ do: "editStatus", name: "a", to: "next" }),
+  "id let go later": deed({ do: "editStatus", name: "a", to: "next" }, LATER_MS),
   "abandoned": deed({ do: "abandon", name: "a" }),
   "CRD deleted": deed({ do: "deleteCrd" }),
 };
