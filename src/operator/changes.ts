@@ -23,6 +23,8 @@ export interface TurnOptions {
 
 /** The turn of one change. */
 export interface Turn {
+  /** When the database was read that the change goes by, in monotonic milliseconds. */
+  readonly readAt: number;
   /** Takes the turn, in the tick that sends the change; throws a `retryable` error where it is another's. */
   take(): void;
   /** The change ended, with its error where it failed. */
@@ -59,6 +61,7 @@ export class Changes {
     const read = reader && this.#reads.get(reader)?.get(id);
     const readAt = read ?? this.clock.monotonic();
     return {
+      readAt,
       take: () => {
         if (mine) return;
         if (this.#sent.has(id)) throw refused("is under way");

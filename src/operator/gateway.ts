@@ -54,8 +54,8 @@ export interface GatewayOptions {
   readonly effectBoundMs?: (() => number) | undefined;
   /** Throws when this process may not change anything now (rule 21). */
   readonly fence: () => void;
-  /** Throws while nothing may be changed at this provider, though it may be read. */
-  readonly mayChange?: (() => void) | undefined;
+  /** Throws while nothing may be changed at this provider, though it may be read, by what was read of it at that time. */
+  readonly mayChange?: ((readAt?: number) => void) | undefined;
   /** Told when a call's credentials are refused. */
   readonly onUnauthorised?: (() => void) | undefined;
   /** Told of every call that ended. */
@@ -82,6 +82,8 @@ interface Sending<T> {
   readonly request?: CreateRequest | ModifyRequest;
   /** Awaited when its turn has come. */
   readonly prepare?: (() => Promise<void>) | undefined;
+  /** When the database was read that it changes. */
+  readonly readAt?: number;
 }
 
 /** Calls a provider. Rejects with {@linkcode ProviderError}, the signal's reason, or what `beforeSend` throws. */
@@ -234,7 +236,7 @@ export class ProviderGateway {
       turn.take();
     };
     try {
-      const answer = await this.#traced({ ...sending, wanted });
+      const answer = await this.#traced({ ...sending, wanted, readAt: turn.readAt });
       turn.end();
       return answer;
     } catch (error) {
@@ -251,9 +253,9 @@ export class ProviderGateway {
     }
   }
 
-  #mayChange(): void {
+  #mayChange(readAt: number | undefined): void {
     try {
-      this.#o.mayChange?.();
+      this.#o.mayChange?.(readAt);
     } catch (error) {
       throw new NotSentError(messageOf(error), { cause: error });
     }
@@ -274,7 +276,7 @@ export class ProviderGateway {
   }
 
   #call<T>(
-    { verb, lane, signal, wanted, call, request, prepare }: Sending<T>,
+    { verb, lane, signal, wanted, call, request, prepare, readAt }: Sending<T>,
     span: Span,
   ): Promise<Answer<T>> {
     const { clock, scheduler, metrics, callTimeoutMs, onCall, tracing = noTracing } = this.#o;
@@ -290,7 +292,7 @@ export class ProviderGateway {
         const beforeSend = wanted === undefined ? undefined : () => {
           wanted();
           this.#fence();
-          this.#mayChange();
+          this.#mayChange(readAt);
         };
         if (wanted !== undefined) this.#mutations++;
         let outcome = "ok";

@@ -116,7 +116,7 @@ export class ProviderSite {
       callTimeoutMs,
       effectBoundMs: () => (this.account.info?.effectBoundSeconds ?? 0) * 1_000,
       fence: options.fence,
-      mayChange: () => this.#mayChange(),
+      mayChange: (readAt) => this.#mayChange(readAt),
       onCall: options.history && ((call) => options.history?.cloudCall(options.name, call)),
       // A class says so in its own status.
       onUnauthorised: options.name === "" ? undefined : () => this.account.requestRefresh(),
@@ -202,10 +202,14 @@ export class ProviderSite {
     return this.gateway.use(provider);
   }
 
-  #mayChange(): void {
+  #mayChange(readAt = Number.POSITIVE_INFINITY): void {
     if (this.barred !== undefined) throw new Error(`Nothing is changed at the provider: ${this.barred}`);
     if (this.account.infoAt < this.#replacedAt) {
       throw new Error("The class has changed, and its account has not said its name since");
+    }
+    // What was read may have been another account's, which calls somebody else's database by the same id (S3, A2).
+    if (readAt <= Math.max(this.#replacedAt, this.account.since)) {
+      throw new Error("The account may be another than the one in which the database was read");
     }
   }
 
