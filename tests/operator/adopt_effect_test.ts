@@ -172,6 +172,25 @@ Deno.test("rule 14: an adoption that is no longer wanted when its turn comes is 
   assertEquals([sent, learned], [[], { object: latest.object }]);
 });
 
+Deno.test("D4: an adoption reads that its resource is paused, which no watch has told yet, and writes no tags", async () => {
+  const paused = cr({ meta: { resourceVersion: "101" }, spec: { providerId: "db-1", paused: true } });
+  const { sent, learned } = await run(adopt, taker, { read: paused, database: bare, then: db() });
+  assertEquals([sent, learned], [[], { object: paused }]);
+});
+
+Deno.test("S3, rule 18: a consent that is taken back before the tags are sent, or that a late read does not show any more, is none", async () => {
+  const consenting = known(consent("another"));
+  const withdrawn = cr({ meta: { resourceVersion: "102" }, spec: { providerId: "db-1" } });
+  const answers: Answers = { database: owned(), other: owner, then: db() };
+  const told = await run(adopt, consenting, { ...answers, latest: known(withdrawn) });
+  assertEquals([told.sent, told.learned], [[], { object: withdrawn }]);
+  const late = await run(adopt, consenting, { ...answers, readAgain: withdrawn, queuedMs: 10_001 });
+  assertEquals([late.sent, late.learned], [[], { object: withdrawn }]);
+  // Who needs none is not held up by its end.
+  const free = await run(adopt, consenting, { database: bare, then: db(), latest: known(withdrawn) });
+  assertEquals(free.sent, ["modify"]);
+});
+
 Deno.test("W5: an adoption that is interrupted ends with the interruption itself", async () => {
   const end = new Error("stopped");
   const error = await assertRejects(() => run(adopt, taker, { database: bare, then: end }));

@@ -4,12 +4,13 @@
  * @module
  */
 import { ANNOTATION, TAG } from "../../api/constants.ts";
+import { newerOf } from "../../api/resource_version.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
 import { KubeError } from "../../kube/port.ts";
 import { type Database, ProviderError } from "../../providers/port.ts";
 import type { ProviderGateway } from "../gateway.ts";
 import { quote } from "../../statechart/drift.ts";
-import { isAdopted, isObserveOnly, isRetained, specOf } from "../../statechart/facts.ts";
+import { isAdopted, isRetained, specOf } from "../../statechart/facts.ts";
 import type { Knowledge, Observation } from "../../statechart/knowledge.ts";
 import type { Learned } from "../../statechart/learned.ts";
 import { StepError } from "../../statechart/step_error.ts";
@@ -35,8 +36,8 @@ export const adopt: EffectFunction = async (env, { knowledge, latest }, signal) 
   if (object === undefined) return { gone: true };
   const id = specOf(object).providerId;
   if (
-    id === undefined || object.metadata.deletionTimestamp !== undefined ||
-    (object.status?.providerId ?? id) !== id || isObserveOnly(object)
+    id === undefined ||
+    (object.status?.providerId ?? id) !== id || !isManaged(object)
   ) {
     return { object };
   }
@@ -105,7 +106,7 @@ async function takeOver(
   if (again && before.tags[TAG.uid] !== undefined) {
     return { object, observation: { kind: "present", database: before, sentAt } };
   }
-  await requireConsent(env, object, before, signal);
+  const consent = await requireConsent(env, object, before, signal);
   if (before.tags[TAG.uid] !== object.metadata.uid || before.tags[TAG.retained] !== undefined) {
     if (before.state !== "Available") {
       const { state } = before;
@@ -114,7 +115,7 @@ async function takeOver(
         code: state === "Failed" ? "DatabaseFailed" : undefined,
       });
     }
-    return await tag(env, { object, readAt }, id, latest, signal);
+    return await tag(env, { object, readAt }, { id, consent }, latest, signal);
   }
   return await verify(env, object, id, { object }, signal);
 }
@@ -123,14 +124,19 @@ async function takeOver(
 async function tag(
   env: EffectEnv,
   { object, readAt }: Read,
-  id: string,
+  { id, consent }: { readonly id: string; readonly consent: string | undefined },
   latest: () => Knowledge,
   signal: AbortSignal,
 ): Promise<Learned> {
+  const stillConsents = (now: ExternalDatabase) => {
+    if (consent === undefined || now.metadata.annotations?.[ANNOTATION.adoptFrom] === consent) return;
+    throw new SupersededError("The consent was taken back");
+  };
   const again = new LateRead(env, { object, readAt }, signal, (now) => {
     if (now === undefined || !isManaged(now) || specOf(now).providerId !== id) {
       throw new SupersededError("The adoption is no longer wanted");
     }
+    stillConsents(now);
   });
   const { uid } = object.metadata;
   const tags = {
@@ -144,6 +150,7 @@ async function tag(
     if (specOf(latest().object).providerId !== id) {
       throw new SupersededError("The spec does not name the database any more");
     }
+    stillConsents(newerOf(object, latest().object));
   };
   let at: number;
   try {
@@ -206,7 +213,8 @@ async function read(
 }
 
 /**
- * Throws `taken` unless the database is free, ours already, retained, orphaned in this cluster, or consented to. The
+ * Throws `taken` unless the database is free, ours already, retained, orphaned in this cluster, or consented to: then it
+ * resolves with the owner that the consent is to. The
  * taker's own word is consent only where the owner is within reach of whoever gave it: in the same namespace, or in
  * another cluster, which cannot be read. Else a user of one namespace could take the live database of another.
  */
@@ -215,17 +223,17 @@ async function requireConsent(
   object: ExternalDatabase,
   database: Database,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string | undefined> {
   const owner = database.tags[TAG.uid];
   const here = isOfThisCluster(env, database);
-  if (owner === undefined || (owner === object.metadata.uid && here)) return;
+  if (owner === undefined || (owner === object.metadata.uid && here)) return undefined;
   if (
     mayConsent(env, object, database) && object.metadata.annotations?.[ANNOTATION.adoptFrom] === owner
-  ) return;
+  ) return owner;
   const kept = isRetained(database);
-  if (kept && !here) return;
+  if (kept && !here) return undefined;
   // A restored cluster may have the owner of a kept one again, which knows nothing of that tag (S3).
-  if (here && await ownerIsGone(env, database, owner, signal, kept)) return;
+  if (here && await ownerIsGone(env, database, owner, signal, kept)) return undefined;
   throw taken(env, object, database);
 }
 
