@@ -85,7 +85,7 @@ export class Keeper {
   constructor(private readonly env: KeeperEnv, object: ExternalDatabase, back = false) {
     this.#object = object;
     this.#since = env.clock.monotonic();
-    if (back) this.#left = this.#unsure();
+    if (back) this.#left = this.#restored();
   }
 
   /** The newest copy of the CR. */
@@ -233,7 +233,7 @@ export class Keeper {
   #rewind(object: ExternalDatabase, lost: string): void {
     this.#object = object;
     if (this.#actor !== undefined) return this.#actor.send({ type: "object.changed", object, rewound: lost });
-    this.#left = { ...this.#kept, ...this.#unsure() };
+    this.#left = { ...this.#kept, ...this.#left, ...this.#restored() };
     this.#kept = undefined;
     if (this.#restart !== undefined) return;
     this.#finished = false; // what was done with once may be there again
@@ -243,6 +243,11 @@ export class Keeper {
   /** What an actor starts with that cannot know what was done for its CR: the settle window begins anew (rule 5). */
   #unsure(): Kept {
     return { bornHere: false, unknownSince: this.env.clock.monotonic() };
+  }
+
+  /** The same of a cluster that went back in time: what its Secret holds may be of before the last password (K1). */
+  #restored(): Kept {
+    return { ...this.#unsure(), passwordUnsure: true };
   }
 
   #settles(settling: boolean): void {
@@ -307,8 +312,8 @@ export class Keeper {
     const context = actor.getSnapshot()?.context as Partial<DatabaseSnapshot["context"]> | undefined;
     this.#object = newerOf(this.#object, context?.knowledge?.object);
     // A create may be under way, or its answer be lost with the actor; where its database is, is known (A2).
-    const { account, unknownUnder } = context?.knowledge ?? {};
-    this.#left = { ...this.#unsure(), account, unknownUnder };
+    const { account, unknownUnder, passwordUnsure } = context?.knowledge ?? {};
+    this.#left = { ...this.#unsure(), account, unknownUnder, passwordUnsure };
     this.#stopActor();
     if (clock.monotonic() - this.#startedAt > HEALTHY_MS) this.#crashes = 0;
     this.#crashes++;

@@ -207,6 +207,7 @@ export type Kept = Partial<
     | "observation"
     | "mutatedAt"
     | "lastReadAt"
+    | "passwordUnsure"
   >
 >;
 
@@ -271,7 +272,7 @@ export function initialKnowledge(
     secretGone: undefined,
     passwordSet: undefined,
     secretsRemoved: undefined,
-    passwordUnsure: undefined,
+    passwordUnsure: kept.passwordUnsure,
     transitionalSince: undefined,
   };
 }

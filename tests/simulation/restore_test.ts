@@ -5,7 +5,8 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { TAG } from "../../src/api/constants.ts";
+import { ANNOTATION, TAG } from "../../src/api/constants.ts";
+import { KubeError } from "../../src/kube/port.ts";
 import { Operator } from "../../src/operator/operator.ts";
 import { KIND_CLUSTER } from "../../src/simulation/kube_port.ts";
 import { each, MINUTE, play, SECOND, type Stage } from "./behaviours/support.ts";
@@ -177,5 +178,46 @@ each(
       await stage.pause(2 * MINUTE);
       assertEquals(stage.effects("delete").length, 0);
       assert(stage.get("a").metadata.finalizers?.length === 1);
+    }),
+);
+
+const SLEEPERS: Readonly<Record<string, number>> = { "awake": MINUTE, "asleep": 25 * MINUTE };
+
+each(
+  SLEEPERS,
+  (words) =>
+    `K1: a restored cluster that has the Secret and the status of before a rotation (${words}): the password is set again`,
+  (asleepMs) =>
+    play({ minutes: 60 }, async (stage) => {
+      stage.create("a", { connectionSecretRef: {} });
+      await stage.available("a");
+      await stage.pause(10 * SECOND);
+      const at = stage.time;
+      await stage.pause(SECOND);
+      stage.do({ do: "annotate", name: "a", key: ANNOTATION.rotatePassword, value: "1" });
+      await stage.until("rotated", () => stage.get("a").status?.binding?.rotation === "1");
+      await stage.pause(asleepMs);
+      const keeper = [...operatorOf(stage).supervisor.keepers][0];
+      assertEquals(keeper?.hibernating, asleepMs > MINUTE);
+      // The provider does not answer until what the Secret is now was told, which comes after what the resource is.
+      const answer = { status: 503, code: "Unavailable", message: "later" };
+      const end = stage.cloud.faults.add({ verbs: ["get", "modify"], fault: { answer, effect: "none" } });
+      restore(stage, stage.time - at, 1_000_000);
+      const { secrets } = stage.world.kube;
+      const all = secrets.all.bind(secrets);
+      secrets.all = () => {
+        throw new KubeError("unavailable", "service unavailable", { status: 503 });
+      };
+      assertEquals(stage.get("a").status?.binding?.rotation, undefined);
+      await stage.pause(3 * SECOND);
+      secrets.all = all;
+      await stage.pause(MINUTE);
+      end();
+      const login = () => {
+        const data = stage.world.kube.secrets.find({ namespace: "default", name: "a-connection" })?.data;
+        return stage.cloud.loginWorks(stage.id("a"), atob(data?.["password"] ?? ""));
+      };
+      assertEquals(login(), false);
+      await stage.until("its Secret logs in", login, 31 * MINUTE);
     }),
 );
