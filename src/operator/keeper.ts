@@ -312,8 +312,8 @@ export class Keeper {
     const context = actor.getSnapshot()?.context as Partial<DatabaseSnapshot["context"]> | undefined;
     this.#object = newerOf(this.#object, context?.knowledge?.object);
     // A create may be under way, or its answer be lost with the actor; where its database is, is known (A2).
-    const { account, unknownUnder, passwordUnsure } = context?.knowledge ?? {};
-    this.#left = { ...this.#unsure(), account, unknownUnder, passwordUnsure };
+    const { account, seenUnder, unknownUnder, passwordUnsure } = context?.knowledge ?? {};
+    this.#left = { ...this.#unsure(), account, seenUnder, unknownUnder, passwordUnsure };
     this.#stopActor();
     if (clock.monotonic() - this.#startedAt > HEALTHY_MS) this.#crashes = 0;
     this.#crashes++;

@@ -50,7 +50,7 @@ export function decideCreation(k: Knowledge, view: View): Decision {
   if (named !== undefined) return adoptOnceSettled(k, view, named);
   const account = view.provider?.account;
   if (account !== undefined && isCreatedElsewhere(k, view)) {
-    return underAnother(k.unknownUnder ?? "", account);
+    return underAnother(k.seenUnder ?? k.unknownUnder ?? "", account);
   }
   if (k.createExists !== undefined) return afterExists(k, view, k.createExists);
   // Rule 5, with tokens too: one need be remembered no longer than the effect bound after its last use, and the second

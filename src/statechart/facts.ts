@@ -317,10 +317,13 @@ export function hasAccountSpoken(k: Knowledge, view: View, absentAt: number): bo
 
 /**
  * Whether a create of unknown outcome was surely sent to another account than the one that answers: what it brought is
- * there (rule 5, A2). Sure is only an account that said its name again after that create.
+ * there (rule 5, A2). Sure is only an account that said its name again after that create, or in which it was seen.
  */
 export function isCreatedElsewhere(k: Knowledge, view: View): boolean {
   const { accountLeft: left, provider } = view;
+  if (k.seenUnder !== undefined) {
+    return provider?.account !== undefined && provider.account !== k.seenUnder; // it was seen there, and not recorded
+  }
   return k.unknownUnder !== undefined && k.unknownSince !== undefined &&
     provider?.account !== k.unknownUnder &&
     left?.account === k.unknownUnder && left.sentAt >= k.unknownSince;

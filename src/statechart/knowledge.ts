@@ -144,7 +144,7 @@ export interface Knowledge {
   readonly named?: boolean | undefined;
   /**
    * The account that its database was seen in when a record was refused: what its deletion goes by where none is
-   * recorded (S4, A2). A living CR is not held by it: the next record says what holds.
+   * recorded (S4, A2), and so does a create. The next record of a living CR says what holds.
    */
   readonly seenUnder?: string | undefined;
   /** The account that the CR last named: a wiped status does not make it unknown (S4, A4). */
@@ -208,6 +208,7 @@ export type Kept = Partial<
     | "mutatedAt"
     | "lastReadAt"
     | "passwordUnsure"
+    | "seenUnder"
   >
 >;
 
@@ -251,7 +252,7 @@ export function initialKnowledge(
     strayReads: undefined,
     crdTerminating: false,
     retained: false,
-    seenUnder: undefined,
+    seenUnder: kept.seenUnder,
     account: object.status?.account ?? kept.account,
     released: false,
     releaseAsked: false,

@@ -181,7 +181,7 @@ function restored(
  * may still bring something, so the settle window begins anew too (rule 5).
  */
 function afterRewind(k: Knowledge, object: ExternalDatabase, now: number): Draft {
-  const { observation, mutatedAt, lastReadAt, modifyUnknownSince, account } = k;
+  const { observation, mutatedAt, lastReadAt, modifyUnknownSince, account, unknownUnder, seenUnder } = k;
   return {
     ...initialKnowledge(object, now, {
       bornHere: false,
@@ -189,6 +189,8 @@ function afterRewind(k: Knowledge, object: ExternalDatabase, now: number): Draft
       observation,
       mutatedAt,
       lastReadAt,
+      unknownUnder,
+      seenUnder,
     }),
     mayExist: true,
     modifyUnknownSince,

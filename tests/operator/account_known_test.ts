@@ -6,6 +6,7 @@
 import { assertEquals } from "@std/assert";
 import { TAG } from "../../src/api/constants.ts";
 import type { ExternalDatabaseStatus } from "../../src/api/schema.ts";
+import { KubeError } from "../../src/kube/port.ts";
 import { inStep } from "../support/fleet.ts";
 import { inWorld } from "../support/world.ts";
 
@@ -72,3 +73,36 @@ Deno.test("S1, A2, rule 24: an actor that crashed on a status which a person the
     await world.run(600_000);
     assertEquals(world.cloud.ledger.createEffects().length, 1, world.describe());
   }));
+
+for (const ends of ["actor crashed", "process restarted"] as const) {
+  Deno.test(`S1, A2: where the ${ends} and the id could not be recorded, the account in which its database was seen is known`, () =>
+    inWorld({ provisionMs: 500 }, async (world) => {
+      const first = world.start();
+      world.cluster.fault = ({ verb, phase }) => {
+        if (verb === "patchStatus" && phase === "before") throw new KubeError("unavailable", "try later");
+      };
+      world.cluster.create("default", "orders");
+      await world.until("it is made", () => world.cloud.ledger.createEffects().length > 0, 20_000, 10);
+      await world.run(30_000);
+      if (ends === "actor crashed") {
+        world.cluster.setStatus("default", "orders", { conditions: 7 } as unknown as ExternalDatabaseStatus);
+        world.cluster.edit("default", "orders", { sizeGb: 30 });
+        const crashed = () => world.lines.some((l) => /actor crashed/.test(l.message));
+        await world.until("it crashed", crashed, 60_000, 10);
+        world.cluster.setStatus("default", "orders", {});
+      } else {
+        first.crash();
+        world.start();
+      }
+      await world.run(70_000);
+      const own = world.cloud.settings.account;
+      world.cloud.settings.account = "another";
+      await world.run(200_000);
+      world.cluster.fault = () => {};
+      await world.run(400_000);
+      assertEquals(world.cloud.ledger.createEffects().length, 1, world.describe());
+      assertEquals(world.condition("orders", "Synced"), "False/Conflict");
+      world.cloud.settings.account = own;
+      await world.available("orders");
+    }));
+}

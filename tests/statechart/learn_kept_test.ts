@@ -103,6 +103,24 @@ Deno.test("A2: the account that a refused record saw holds no living resource, b
   assertEquals([held.step, held.synced.reason], ["wait", "Conflict"]);
 });
 
+Deno.test("S1, S2, A2: a cluster that goes back in time does not make forgotten in which account something may have been made", () => {
+  const back = { object: cr({ meta: { resourceVersion: "50" } }), rewound: "100" };
+  const lookup = { sentAt: NOW, found: [] };
+  // A create of unknown outcome was sent to another account, which has said its name since.
+  const unsure = learn(
+    known(cr(), { unknownSince: NOW - 90_000, unknownUnder: "another" }),
+    back,
+    NOW - 60_000,
+  );
+  const accountLeft = { account: "another", sentAt: NOW - 30_000 };
+  const { step, synced } = plan({ ...unsure, lookup }, view({ accountLeft }));
+  assertEquals([step, synced.reason], ["wait", "Conflict"]);
+  // A record was refused, of what was seen in another account.
+  const made = learn(known(cr(), { seenUnder: "another", mayExist: true }), back, NOW - 60_000);
+  const gone = plan({ ...made, object: deleting(), lookup }, view());
+  assertEquals([gone.step, gone.synced.reason], ["wait", "Conflict"]);
+});
+
 Deno.test("S4: that no lookup had shown what was removed is remembered: later ones may not show it yet (seed 25372)", () => {
   const removed = { id: "db-1", at: NOW };
   const k = known(deleting(), { lookup: { sentAt: NOW - 50, found: [] } });

@@ -220,9 +220,9 @@ async function lookedFor(
   signal: AbortSignal,
 ): Promise<Preflight> {
   const { metadata } = object;
-  const { unknownUnder } = known;
+  const { seenUnder, unknownUnder } = known;
   // What a wiped status named is in the account that it named, whose word alone counts too (A2, A4).
-  const under = unknownUnder ??
+  const under = seenUnder ?? unknownUnder ??
     (env.view(metadata.uid).provider?.account === undefined ? undefined : known.account);
   if (under !== undefined) await freshWord(env, signal);
   const lookup = await lookUp(env, metadata.uid, "create", signal);
