@@ -24,6 +24,7 @@ import {
   readById,
   readObject,
   stepError,
+  stillAllowed,
   stillWanted,
   SupersededError,
   tagsOf,
@@ -147,6 +148,7 @@ async function tag(
   };
   const wanted = () => {
     stillWanted(latest, "adoption")();
+    stillAllowed(env, newerOf(object, latest().object));
     if (specOf(latest().object).providerId !== id) {
       throw new SupersededError("The spec does not name the database any more");
     }

@@ -40,6 +40,7 @@ import {
   present,
   readObject,
   stepError,
+  stillAllowed,
   stillWanted,
   SupersededError,
 } from "./env.ts";
@@ -89,6 +90,7 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
       signal,
       () => {
         stillWanted(heard, "create")();
+        stillAllowed(env, heard().object);
         // Named meanwhile: it is to be adopted, and a second one would be too many (S1). Stripped of our finalizer while
         // the create was queued: that is put back first (rule 1, S4).
         if (specOf(heard().object).providerId !== undefined || !hasFinalizer(heard().object)) {

@@ -14,6 +14,7 @@ import { type Cluster, type EventRecorder, KubeError } from "../../kube/port.ts"
 import type { Secrets } from "../../kube/secrets_port.ts";
 import { type Database, ProviderError } from "../../providers/port.ts";
 import type { EffectInput } from "../../statechart/context.ts";
+import { notAllowed, withClass } from "../../statechart/class_view.ts";
 import { clientToken, incarnationOf, isObserveOnly, specOf } from "../../statechart/facts.ts";
 import type { ExternalState, Knowledge, Lookup, Observation } from "../../statechart/knowledge.ts";
 import type { Learned } from "../../statechart/learned.ts";
@@ -254,6 +255,17 @@ export function stillWanted(latest: () => Knowledge, what: string): () => void {
     const { object, gone } = latest();
     if (gone || !isManaged(object)) throw new SupersededError(`The ${what} is no longer wanted`);
   };
+}
+
+/** A CR with what its class says now: the actor knows what it said at the last decision. */
+export function byClassOfNow(env: EffectEnv, object: ExternalDatabase): ExternalDatabase {
+  return withClass(object, env.view(object.metadata.uid));
+}
+
+/** Throws {@linkcode SupersededError} where the class of a CR does not allow what its spec asks for, as it is now. */
+export function stillAllowed(env: EffectEnv, object: ExternalDatabase): void {
+  const why = notAllowed(object, env.view(object.metadata.uid));
+  if (why !== undefined) throw new SupersededError(why);
 }
 
 /** Whether anything is done for a CR at the provider while it lives. */

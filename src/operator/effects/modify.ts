@@ -11,11 +11,13 @@ import { countRepairs, partsOf, permitted } from "../../statechart/repair.ts";
 import type { Learned } from "../../statechart/learned.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import {
+  byClassOfNow,
   changeFailed,
   type EffectFunction,
   isManaged,
   present,
   readById,
+  stillAllowed,
   stillWanted,
   SupersededError,
   timestamp,
@@ -32,7 +34,7 @@ export const modify: EffectFunction = async (env, { knowledge, latest }, signal)
   if (observation.kind === "absent") return { observation };
   const { database } = observation;
   const now = latest();
-  const { object } = now;
+  const object = byClassOfNow(env, now.object);
   const view = env.view(object.metadata.uid);
   if (ownership(now, database, view) !== "ours" || database.state !== "Available") return { observation };
   const drift = driftOf(object.spec, database);
@@ -52,6 +54,10 @@ export const modify: EffectFunction = async (env, { knowledge, latest }, signal)
       sentAt = env.clock.monotonic();
       if (latest().object.metadata.generation !== generation) {
         throw new SupersededError("The spec changed meanwhile");
+      }
+      stillAllowed(env, object);
+      if (policiesOf(byClassOfNow(env, object)).drift === "Report") {
+        throw new SupersededError("The class only reports by now");
       }
     };
     const answer = await env.gateway.modify(id, part, "urgent", signal, wanted, () => again.whenLate());

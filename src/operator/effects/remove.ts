@@ -16,6 +16,7 @@ import { isSnapshotSaid, snapshotOf } from "../../statechart/snapshot.ts";
 import { vanished } from "../../statechart/vanished.ts";
 import { StepError } from "../../statechart/step_error.ts";
 import {
+  byClassOfNow,
   type EffectEnv,
   type EffectFunction,
   having,
@@ -109,7 +110,7 @@ async function removeOne(
   const wanted = () => {
     const now = vanished(latest()) ?? latest();
     if (now.gone) throw new SupersededError("The deletion is no longer wanted");
-    stillDoomed(now.object);
+    stillDoomed(byClassOfNow(env, now.object));
     // Turns at a slow cloud can be minutes away, and `kubectl delete crd` may come before them (rule 13).
     if (!env.crd.isEstablished) throw new SupersededError("The CRD may be going");
   };
