@@ -63,6 +63,12 @@ Deno.test("rule 3: a create that is not the first asks cluster and cloud just be
     "a deletion was heard of meanwhile": { latest: known(newer(dying)) },
     "a pause was heard of meanwhile": { latest: known(newer(paused)) },
     "a name was heard of meanwhile": { latest: known(newer({ spec: { providerId: "db-9" } })) },
+    "another engine was heard of meanwhile": {
+      latest: known(newer({ meta: { generation: 2, resourceVersion: "102" }, spec: { engine: "mysql" } })),
+    },
+    "a spec that is not valid was heard of meanwhile": {
+      latest: known(newer({ meta: { generation: 2, resourceVersion: "102" }, spec: { sizeGb: -1 } })),
+    },
   }));
 
 Deno.test("L4: a slow create does not say again what its own read shows to be said (found by simulation, seed 2309)", async () => {

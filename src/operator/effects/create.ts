@@ -91,9 +91,14 @@ export const create: EffectFunction = async (env, { knowledge, decision, latest 
       () => {
         stillWanted(heard, "create")();
         stillAllowed(env, heard().object);
+        // Edited meanwhile: what is made is what is asked for now, as its engine can never be changed (L1).
         // Named meanwhile: it is to be adopted, and a second one would be too many (S1). Stripped of our finalizer while
         // the create was queued: that is put back first (rule 1, S4).
-        if (specOf(heard().object).providerId !== undefined || !hasFinalizer(heard().object)) {
+        const now = heard().object;
+        if (
+          now.metadata.generation !== object.metadata.generation ||
+          specOf(now).providerId !== undefined || !hasFinalizer(now)
+        ) {
           throw new SupersededError("The create is no longer wanted");
         }
       },
