@@ -18,6 +18,7 @@ import {
   hasAccountSpoken,
   isAccountConfirmed,
   isBeingRemoved,
+  isManagementKnown,
   isObserveOnly,
   isOfAnotherAccount,
   isReadDue,
@@ -149,12 +150,11 @@ function neverCreated(k: Knowledge): boolean {
 /** What is not known to be allowed is not done: a policy of another build's schema must be met. */
 function unknownPolicy({ object }: Knowledge): Verdict | undefined {
   const { deletion } = policiesOf(object);
-  const management: string | undefined = specOf(object).managementPolicy;
-  if (management !== undefined && management !== "Full" && management !== "ObserveOnly") {
+  if (!isManagementKnown(object)) {
     return no(
       "InvalidSpec",
       `Deletion waits, as spec.managementPolicy ${
-        quote(String(management))
+        quote(String(specOf(object).managementPolicy))
       } is not known here: set it to Full or ObserveOnly`,
     );
   }

@@ -55,6 +55,12 @@ export function isObserveOnly(object: ExternalDatabase): boolean {
   return specOf(object).managementPolicy === "ObserveOnly";
 }
 
+/** Whether the management that a CR asks for is known here: another build's schema may let in more, which must be met. */
+export function isManagementKnown(object: ExternalDatabase): boolean {
+  const management: string | undefined = specOf(object).managementPolicy;
+  return management === undefined || management === "Full" || management === "ObserveOnly";
+}
+
 /** The database that a CR which only observes looks at: the recorded one, else the one that its spec names. */
 export function observedId(object: ExternalDatabase): string | undefined {
   return object.status?.providerId ?? specOf(object).providerId;

@@ -87,6 +87,9 @@ Deno.test("rule 15: a lookup that is refused is none that found nothing (S6)", a
   assertEquals([error.errorClass, error.learned.lookup], ["unauthorised", undefined]);
 });
 
+/** As a newer build may let a CR ask for. */
+const unheardOf = { spec: { managementPolicy: "DeleteNothing" as never } };
+
 const grown = known(cr({ spec: { sizeGb: 50 }, status: inStep() }), { observation: seen() });
 
 Deno.test("rule 8: a change is decided by a read just before it, under the newest CR", () =>
@@ -105,6 +108,12 @@ Deno.test("rule 8: a change is decided by a read just before it, under the newes
     },
     "it is being deleted": { latest: known(newer({ ...dying, spec: { sizeGb: 50 }, status: inStep() })) },
     "it is paused": { latest: known(newer({ spec: { sizeGb: 50, paused: true }, status: inStep() })) },
+    "its management is not known here": {
+      latest: known(newer({ spec: { sizeGb: 50, ...unheardOf.spec }, status: inStep() })),
+    },
+    "its class is another than that in which it was begun": {
+      latest: known(newer({ spec: { sizeGb: 50, className: "gold" }, status: inStep() })),
+    },
   }));
 
 Deno.test("rule 8: a spec that changes between the decision and the sending keeps the change from being sent", async () => {
@@ -162,6 +171,8 @@ Deno.test("rules 9 and 13: a delete asks cluster, CRD and cloud just before it, 
     "it is gone": { database: "absent" },
     "a pause was heard of meanwhile": { latest: known(last(paused)) },
     "Retain was heard of meanwhile": { latest: known(last({ spec: { deletionPolicy: "Retain" } })) },
+    "a management that is not known here is asked for": { read: last(unheardOf) },
+    "a management that is not known here was heard of meanwhile": { latest: known(last(unheardOf)) },
   });
   await assertRejects(() => run(remove, doomed, { crd: "unreadable" }), StepError);
 });
@@ -211,6 +222,7 @@ Deno.test("rule 7: what failed before it was available is removed only if a read
     "it is being deleted": { read: newer({ ...dying, status }) },
     "it is paused": { read: newer({ ...paused, status }) },
     "a pause was heard of meanwhile": { latest: known(newer({ ...paused, status })) },
+    "its spec is not valid any more": { read: newer({ ...unheardOf, status }) },
   });
 });
 
@@ -224,6 +236,10 @@ Deno.test("rule 16: a database that is kept is marked as retained, once, and onl
     "it carries another's UID": { database: foreign },
     "it is dying": { database: db({ state: "Deleting" }) },
     "a pause was heard of meanwhile": { latest: known(last({ spec: { ...spec, paused: true } })) },
+    "its management is not known here": { read: last({ spec: { ...spec, ...unheardOf.spec } }) },
+    "a management that is not known here was heard of meanwhile": {
+      latest: known(last({ spec: { ...spec, ...unheardOf.spec } })),
+    },
   });
 });
 

@@ -14,8 +14,8 @@ import { type Cluster, type EventRecorder, KubeError } from "../../kube/port.ts"
 import type { Secrets } from "../../kube/secrets_port.ts";
 import { type Database, ProviderError } from "../../providers/port.ts";
 import type { EffectInput } from "../../statechart/context.ts";
-import { notAllowed, withClass } from "../../statechart/class_view.ts";
-import { clientToken, incarnationOf, isObserveOnly, specOf } from "../../statechart/facts.ts";
+import { classVerdict, notAllowed, withClass } from "../../statechart/class_view.ts";
+import { clientToken, incarnationOf, isObserveOnly, specOf, specProblem } from "../../statechart/facts.ts";
 import type { ExternalState, Knowledge, Lookup, Observation } from "../../statechart/knowledge.ts";
 import type { Learned } from "../../statechart/learned.ts";
 import { StepError } from "../../statechart/step_error.ts";
@@ -262,15 +262,18 @@ export function byClassOfNow(env: EffectEnv, object: ExternalDatabase): External
   return withClass(object, env.view(object.metadata.uid));
 }
 
-/** Throws {@linkcode SupersededError} where the class of a CR does not allow what its spec asks for, as it is now. */
+/** Throws {@linkcode SupersededError} where the class of a CR, as it is now, is not that of its spec, or does not allow what that asks for. */
 export function stillAllowed(env: EffectEnv, object: ExternalDatabase): void {
-  const why = notAllowed(object, env.view(object.metadata.uid));
+  const view = env.view(object.metadata.uid);
+  const why = notAllowed(object, view) ?? classVerdict(object, view)?.message;
   if (why !== undefined) throw new SupersededError(why);
 }
 
 /** Whether anything is done for a CR at the provider while it lives. */
 export function isManaged(object: ExternalDatabase): boolean {
-  return object.metadata.deletionTimestamp === undefined && !specOf(object).paused && !isObserveOnly(object);
+  return object.metadata.deletionTimestamp === undefined && !specOf(object).paused &&
+    !isObserveOnly(object) &&
+    specProblem(object) === undefined;
 }
 
 /** Which of a lookup's databases are superfluous: all live ones but `kept` (S1). */

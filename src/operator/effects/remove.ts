@@ -7,7 +7,14 @@ import { ANNOTATION } from "../../api/constants.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
 import { ProviderError } from "../../providers/port.ts";
 import { quote } from "../../statechart/drift.ts";
-import { everAvailable, isObserveOnly, ownership, policiesOf, specOf } from "../../statechart/facts.ts";
+import {
+  everAvailable,
+  isManagementKnown,
+  isObserveOnly,
+  ownership,
+  policiesOf,
+  specOf,
+} from "../../statechart/facts.ts";
 import type { EffectInput } from "../../statechart/context.ts";
 import type { ExternalState, Observation } from "../../statechart/knowledge.ts";
 import type { Learned } from "../../statechart/learned.ts";
@@ -135,7 +142,7 @@ async function removeOne(
 function mayRemove(object: ExternalDatabase): boolean {
   const { deletion } = policiesOf(object);
   return object.metadata.deletionTimestamp !== undefined && !specOf(object).paused &&
-    !isObserveOnly(object) && specOf(object).deletionProtection !== true &&
+    !isObserveOnly(object) && isManagementKnown(object) && specOf(object).deletionProtection !== true &&
     (deletion === "Delete" || deletion === "Snapshot") &&
     object.metadata.annotations?.[ANNOTATION.abandon] !== object.metadata.uid;
 }

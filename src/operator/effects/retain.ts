@@ -4,12 +4,25 @@
  * @module
  */
 import { TAG } from "../../api/constants.ts";
+import type { ExternalDatabase } from "../../api/schema.ts";
 import { ProviderError } from "../../providers/port.ts";
-import { isObserveOnly, ownership, ownFound, policiesOf, specOf } from "../../statechart/facts.ts";
+import {
+  isManagementKnown,
+  isObserveOnly,
+  ownership,
+  ownFound,
+  policiesOf,
+  specOf,
+} from "../../statechart/facts.ts";
 import type { Observation } from "../../statechart/knowledge.ts";
 import { LateRead, superseded } from "./late_read.ts";
 import { absent } from "./reads.ts";
 import { type EffectFunction, having, readById, readObject, stepError, SupersededError } from "./env.ts";
+
+/** Whether pause and management let a database be marked. */
+function isMarkable(object: ExternalDatabase): boolean {
+  return !specOf(object).paused && !isObserveOnly(object) && isManagementKnown(object);
+}
 
 /** Tags every database of the CR as retained. One that is gone, foreign or dying needs no tag. */
 export const retain: EffectFunction = async (env, { knowledge, latest }, signal) => {
@@ -17,7 +30,7 @@ export const retain: EffectFunction = async (env, { knowledge, latest }, signal)
   const object = await readObject(env, knowledge.object, signal);
   if (object === undefined) return { gone: true };
   const kept = policiesOf(object).deletion === "Retain" || knowledge.crdTerminating;
-  if (!kept || specOf(object).paused || isObserveOnly(object)) return { object };
+  if (!kept || !isMarkable(object)) return { object };
   const { uid } = object.metadata;
   const view = env.view(uid);
   const ids = new Set(ownFound(knowledge, view).map((d) => d.id));
@@ -25,10 +38,10 @@ export const retain: EffectFunction = async (env, { knowledge, latest }, signal)
   let seen: Observation | undefined;
   const wanted = () => {
     const now = latest().object;
-    if (specOf(now).paused || isObserveOnly(now)) throw new SupersededError("Nothing is to be changed now");
+    if (!isMarkable(now)) throw new SupersededError("Nothing is to be changed now");
   };
   const again = new LateRead(env, { object, readAt }, signal, (now) => {
-    const asked = now?.metadata.deletionTimestamp !== undefined && !specOf(now).paused && !isObserveOnly(now);
+    const asked = now?.metadata.deletionTimestamp !== undefined && isMarkable(now);
     if (!asked) throw new SupersededError("Nothing is to be changed now");
   });
   for (const id of ids) {
