@@ -11,6 +11,7 @@ import type { Decision, Verdict } from "./decision.ts";
 import { driftOf } from "./drift.ts";
 import {
   isObserveOnly,
+  isReadDue,
   isRefreshDue,
   mayBeShown,
   policiesOf,
@@ -97,7 +98,8 @@ export function statusOf(k: Knowledge, decision: Decision): TimelessStatus {
   const asked = object.metadata.annotations?.[ANNOTATION.reconcile];
   if (asked !== undefined && isAnswered(k)) status.lastHandledReconcile = asked;
   const confirmed = object.metadata.annotations?.[ANNOTATION.confirmAbsence];
-  if (confirmed !== undefined && decision.synced.status === "True") {
+  // It is over once the database is there, whatever else is the matter: the next absence is another (rule 12).
+  if (confirmed !== undefined && (decision.synced.status === "True" || isThere(k, decision))) {
     status.lastHandledConfirmation = confirmed;
   }
   return status;
@@ -112,6 +114,13 @@ function drop(status: Draft, field: Exclude<keyof Draft, "state" | "conditions">
 function begunUnder(object: ExternalDatabase): string | undefined {
   if (hasFinalizer(object)) return object.metadata.annotations?.[PINNED_CLASS];
   return object.status?.providerId === undefined ? undefined : object.class?.name;
+}
+
+/** Whether the recorded database was seen, and no list that can be read has missed it since. */
+function isThere(k: Knowledge, { synced }: Decision): boolean {
+  const database = presentDatabase(k);
+  return database !== undefined && database.id === k.object.status?.providerId &&
+    synced.status !== "Unknown" && !isReadDue(k);
 }
 
 /** Whether what was asked for was done (F3): an observation; without a database, the next try to get one. */

@@ -206,3 +206,28 @@ Deno.test("rule 12: absences of a fleet larger than a slice are counted before a
     for (const name of gone) assertEquals(world.condition(name, "Synced"), "False/MassAbsence");
     assertEquals(world.condition(names[0]!, "Synced"), "True/Available");
   }));
+
+Deno.test("rule 12: a confirmation that came when the databases were back again is none of the next mass absence, though its resource only reports what differs", () =>
+  inWorld({}, async (world) => {
+    world.start();
+    const names = await fleet(world, 30);
+    const [name = ""] = names;
+    world.cluster.edit("default", name, { driftPolicy: "Report", sizeGb: 50 });
+    await world.until("told", () => world.condition(name, "Synced") === "False/DriftReported");
+    const held = () => names.every((n) => world.condition(n, "Synced") === "False/MassAbsence");
+    const back = emptied(world, true);
+    await world.until("held", held, 5 * PERIOD, 1_000);
+    back();
+    await world.until(
+      "back",
+      () => world.condition(name, "Synced") === "False/DriftReported",
+      5 * PERIOD,
+      1_000,
+    );
+    world.cluster.annotate("default", name, { [ANNOTATION.confirmAbsence]: "yes" });
+    await world.run(2 * PERIOD);
+    emptied(world, true);
+    await world.run(5 * PERIOD);
+    assertEquals(world.cloud.ledger.createEffects().length, names.length);
+    assert(held());
+  }));

@@ -6,7 +6,7 @@ import type { Failure } from "../../src/statechart/knowledge.ts";
 import { recordedStatus } from "../../src/statechart/recorded.ts";
 import { statusDiffers, statusOf, withTimes } from "../../src/statechart/status.ts";
 import { failureReason, failureVerdict, normalise } from "../../src/statechart/verdicts.ts";
-import { condition, cr, db, inStep, known, NOW, seen, UID, view } from "./support.ts";
+import { absent, condition, cr, db, inStep, known, NOW, seen, UID, view } from "./support.ts";
 
 const ok = { status: "True", reason: "Available", message: "as before" } as const;
 const decision = (change: Partial<Decision> = {}): Decision => ({
@@ -113,12 +113,15 @@ Deno.test("F3: a reconcile request is acknowledged once it was answered, and not
   assertEquals(statusOf(known(bare, { failure }), decision()).lastHandledReconcile, "42");
 });
 
-Deno.test("rule 12: a confirmation is used up once all is well, and not before", () => {
+Deno.test("rule 12: a confirmation is used up once the database is there, and not before", () => {
   const object = withId({ meta: { annotations: { [ANNOTATION.confirmAbsence]: "yes" } } });
   const k = known(object, { observation: seen() });
   assertEquals(statusOf(k, decision()).lastHandledConfirmation, "yes");
   const missing = decision({ synced: { status: "False", reason: "MassAbsence", message: "" } });
-  assertEquals(statusOf(k, missing).lastHandledConfirmation, undefined);
+  assertEquals(statusOf(known(object, { observation: absent() }), missing).lastHandledConfirmation, undefined);
+  const differs = decision({ synced: { status: "False", reason: "DriftReported", message: "" } });
+  assertEquals(statusOf(k, differs).lastHandledConfirmation, "yes");
+  assertEquals(statusOf({ ...k, unlistedAt: NOW }, differs).lastHandledConfirmation, undefined);
 });
 
 Deno.test("rule 7: failures of provisioning are forgotten once a database is available", () => {
