@@ -1,0 +1,70 @@
+/**
+ * The whole operator, by the http provider, on a cloud that uses what freedom the contract leaves, in virtual time.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { createHttpProvider } from "../../src/providers/http.ts";
+import { PERIOD } from "../support/fleet.ts";
+import { FreeCloud, type FreeKnobs } from "../support/free_cloud.ts";
+import { inWorld, type Process, type World } from "../support/world.ts";
+
+/** Runs `body` in a world whose operators use a free cloud by HTTP. */
+function onFreeCloud(
+  knobs: Partial<FreeKnobs>,
+  body: (world: World, cloud: FreeCloud, start: () => Process) => Promise<void>,
+): Promise<void> {
+  return inWorld({}, async (world) => {
+    const { clock } = world;
+    const cloud = new FreeCloud(clock, knobs);
+    const provider = () => createHttpProvider({ url: "http://free.test", clock, fetch: cloud.fetch });
+    await body(world, cloud, () => world.start({ provider: provider() }));
+  });
+}
+
+/** Asserts that three periods pass without a change anywhere, and with few calls. */
+async function assertIdle(world: World, cloud: FreeCloud): Promise<void> {
+  const versions = () => world.cluster.all().map((o) => o.metadata.resourceVersion);
+  const before = [versions(), cloud.mutations(), world.events.length];
+  const calls = cloud.calls.length;
+  await world.run(3 * PERIOD);
+  assertEquals([versions(), cloud.mutations(), world.events.length], before);
+  assert(cloud.calls.length - calls < 40, `${cloud.calls.length - calls} calls`);
+}
+
+const LIVES: Record<string, Partial<FreeKnobs>> = {
+  "with nulls and empty pages": { nulls: true, emptyPages: true },
+  "with small pages that overlap": { pageSize: 2, repeats: true },
+  "without tokens and account, with lag": { clientTokens: false, readLagMs: 20_000, account: null },
+  "with odd ids": { idOf: (n) => ` a/b?#%2F ü"'\\${n}`, account: 7, createStatus: 202, deleteStatus: 204 },
+  "without a tag filter": { unfiltered: true, deleteStatus: 200, deleteBody: false, passwords: null },
+  "without passwords, snapshots and any bound": {
+    passwords: "never",
+    snapshots: false,
+    effectBoundSeconds: 0,
+  },
+  "with passwords for all": { passwords: "always" },
+  "with tags of its own": { ownTags: { "free:owner": "x", "": "", "__proto__": "y" } },
+  "with states in capitals": { show: (row, shown) => ({ ...shown, state: row.state.toUpperCase() }) },
+  "with slow answers": { latencyMs: 8_000 },
+  "without times": { show: (_, shown) => ({ ...shown, createdAt: undefined, updatedAt: undefined }) },
+};
+
+for (const [words, knobs] of Object.entries(LIVES)) {
+  Deno.test(`R1, S1: a life on a free cloud ${words}`, () =>
+    onFreeCloud(knobs, async (world, cloud, start) => {
+      start();
+      const names = ["a", "b", "c"];
+      for (const name of names) world.cluster.create("default", name);
+      await world.available(...names);
+      assertEquals(cloud.rows.size, 3);
+      await assertIdle(world, cloud);
+      world.cluster.edit("default", "a", { sizeGb: 50 });
+      await world.until("grown", () => world.get("a")?.status?.observed?.sizeGb === 50);
+      await world.available(...names);
+      assertEquals(cloud.patches(), [{ sizeGb: 50 }]);
+      for (const name of names) world.cluster.delete("default", name);
+      await world.until("all gone", () => world.cluster.all().length === 0);
+      assertEquals(cloud.rows.size, 0);
+    }));
+}
