@@ -93,9 +93,11 @@ const databaseBody = z.object({
   endpoint: optionalText(1024),
   tags: z.record(z.string(), z.string()).nullish().transform((v) => v ?? {}),
   createdAt: z.string().transform(toTime).catch(UNKNOWN_TIME),
-  pending: z.object({ version: z.string().optional(), sizeGb: z.int32().optional() }).nullish().catch(
-    undefined,
-  ),
+  // Field by field: what is not pending may be null (R4).
+  pending: z.object({
+    version: optionalText(253).catch(undefined),
+    sizeGb: z.int32().nullish().transform((v) => v ?? undefined).catch(undefined),
+  }).nullish().catch(undefined),
   access: z.object({
     type: z.string().regex(/^[a-z][a-z0-9+.-]{0,62}$/),
     database: z.string().min(1).max(253),

@@ -68,3 +68,20 @@ for (const [words, knobs] of Object.entries(LIVES)) {
       assertEquals(cloud.rows.size, 0);
     }));
 }
+
+for (const nulls of [false, true]) {
+  const words = nulls ? "null" : "absent";
+  Deno.test(`R4: a change that waits as pending is sent once, also where what is not pending is ${words}`, () =>
+    onFreeCloud(
+      { nulls, onPatch: (row, change) => void (row.pending = change) },
+      async (world, cloud, start) => {
+        start();
+        world.cluster.create("default", "orders");
+        await world.available("orders");
+        world.cluster.edit("default", "orders", { sizeGb: 50 });
+        await world.run(4 * PERIOD);
+        assertEquals(cloud.patches(), [{ sizeGb: 50 }]);
+        assertEquals(world.condition("orders", "Synced"), "False/Updating");
+      },
+    ));
+}
