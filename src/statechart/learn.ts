@@ -66,6 +66,7 @@ export function learn(k: Knowledge, facts: Learned, now: number): Knowledge {
   }
   if (facts.observation !== undefined) {
     const answer = facts.create ?? facts.modify;
+    if (answer?.outcome === "answered") next.transitionalSince = undefined; // another begins
     learnObservation(next, facts.observation, now, answer !== undefined);
     if (answer !== undefined && answer.outcome === "answered") next.mutatedAt = answer.at;
   }
@@ -236,6 +237,11 @@ function isTransitional(state: ExternalState["state"]): boolean {
   return state !== "Available" && state !== "Failed";
 }
 
+/** Whether one that is available lacks something that is read for by growing steps as well: its endpoint, or a change. */
+function isUnfinished({ state, endpoint, pending }: ExternalState): boolean {
+  return state === "Available" && (endpoint === undefined || pending !== undefined);
+}
+
 function learnObservation(next: Draft, observation: Observation, now: number, ours: boolean): void {
   if (!ours && observation.sentAt < next.mutatedAt) return; // rule 10
   if (next.observation !== undefined && observation.sentAt < next.observation.sentAt) return;
@@ -247,7 +253,9 @@ function learnObservation(next: Draft, observation: Observation, now: number, ou
     next.strayReads = tags[TAG.uid] === next.object.metadata.uid ? 0 : (next.strayReads ?? 0) + 1;
     const transitional = isTransitional(state);
     next.polls = transitional ? next.polls + 1 : 0;
-    next.transitionalSince = transitional ? next.transitionalSince ?? now : undefined;
+    next.transitionalSince = transitional || isUnfinished(observation.database)
+      ? next.transitionalSince ?? now
+      : undefined;
     if (state === "Available") forgetRemoval(next, observation.database.id);
   }
   next.observation = observation;

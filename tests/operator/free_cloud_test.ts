@@ -5,7 +5,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { createHttpProvider } from "../../src/providers/http.ts";
-import { PERIOD } from "../support/fleet.ts";
+import { MINUTE, PERIOD } from "../support/fleet.ts";
 import { FreeCloud, type FreeKnobs } from "../support/free_cloud.ts";
 import { inWorld, type Process, type World } from "../support/world.ts";
 
@@ -84,4 +84,29 @@ for (const nulls of [false, true]) {
         assertEquals(world.condition("orders", "Synced"), "False/Updating");
       },
     ));
+}
+
+const WAITING: Record<string, Partial<FreeKnobs>> = {
+  "a change that the cloud keeps for its window": { onPatch: (row, change) => void (row.pending = change) },
+  "an endpoint that does not come": {
+    show: (row, shown) => row.sizeGb === 50 ? { ...shown, endpoint: null } : shown,
+  },
+};
+
+for (const [words, knobs] of Object.entries(WAITING)) {
+  Deno.test(`S5: ${words} is waited for by growing steps`, () =>
+    onFreeCloud(knobs, async (world, cloud, start) => {
+      start();
+      world.cluster.create("default", "orders");
+      await world.available("orders");
+      world.cluster.edit("default", "orders", { sizeGb: 50 });
+      await world.run(1_000);
+      const calls = cloud.calls.length;
+      await world.run(60 * MINUTE);
+      const reads = cloud.calls.slice(calls).filter((c) => c.path.startsWith("/v1/databases/"));
+      assert(reads.length < 150, `${reads.length} reads in an hour`);
+      cloud.knobs.show = (_, shown) => shown;
+      for (const row of cloud.rows.values()) Object.assign(row, row.pending, { pending: null });
+      await world.until("done", () => world.condition("orders", "Synced") === "True/Available", MINUTE);
+    }));
 }
