@@ -169,7 +169,8 @@ function serving(k: Knowledge, view: View, database: ExternalState): Decision {
   const drift = driftOf(k.object.spec, database);
   const ready = readiness(k, view, no("Creating", "The provider gives no endpoint yet"));
   const changes = describeChange(drift.change, database);
-  if (database.state === "Modifying" || drift.pending) {
+  // What is pending may wait for a window of the provider's: no reason to keep the rest from it (L1).
+  if (database.state === "Modifying" || drift.pending && isEmpty(drift.change)) {
     if (isEmpty(drift.change) && !drift.pending && k.object.status?.state === "Available") {
       // The provider's own upkeep: in step all the while, so nothing is written; only looked at more often.
       return poll(k, view, "Available", { ready, synced: inStep(k, view) });

@@ -110,3 +110,24 @@ for (const [words, knobs] of Object.entries(WAITING)) {
       await world.until("done", () => world.condition("orders", "Synced") === "True/Available", MINUTE);
     }));
 }
+
+Deno.test("L1: a version that is pending for the cloud's window does not hold a size back", () => {
+  const onPatch: FreeKnobs["onPatch"] = (row, { version, sizeGb }) => {
+    if (version !== undefined) row.pending = { version };
+    if (sizeGb !== undefined) row.sizeGb = Number(sizeGb);
+  };
+  return onFreeCloud({ onPatch }, async (world, cloud, start) => {
+    start();
+    world.cluster.create("default", "orders");
+    await world.available("orders");
+    world.cluster.edit("default", "orders", { version: "15.1" });
+    await world.run(MINUTE);
+    world.cluster.edit("default", "orders", { sizeGb: 50 });
+    await world.run(PERIOD);
+    assertEquals(cloud.patches(), [{ version: "15.1" }, { sizeGb: 50 }]);
+    assertEquals(world.condition("orders", "Synced"), "False/Updating");
+    for (const row of cloud.rows.values()) Object.assign(row, row.pending, { pending: null });
+    await world.until("done", () => world.condition("orders", "Synced") === "True/Available", PERIOD);
+    assertEquals(cloud.patches().length, 2);
+  });
+});

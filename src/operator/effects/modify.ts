@@ -40,7 +40,7 @@ export const modify: EffectFunction = async (env, { knowledge, latest }, signal)
   const drift = driftOf(object.spec, database);
   const { change } = permitted(now, view, drift.change);
   if (notAllowed(object, view) !== undefined) return { observation };
-  if (drift.pending || isEmpty(change) || policiesOf(object).drift === "Report") return { observation };
+  if (isEmpty(change) || policiesOf(object).drift === "Report") return { observation };
   const generation = object.metadata.generation;
   const again = new LateRead(env, { object, readAt }, signal, (read) => {
     if (read?.metadata.generation !== generation || !isManaged(read)) {
