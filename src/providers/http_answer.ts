@@ -48,7 +48,10 @@ export function parseJson(text: string): unknown {
 }
 
 const errorBody = z.object({
-  error: z.object({ code: z.string().min(1).max(128), message: z.string().optional().catch(undefined) }),
+  error: z.object({
+    code: z.string().min(1).max(128).optional().catch(undefined),
+    message: z.string().optional().catch(undefined),
+  }),
 });
 
 /** Code and message of an error body; nothing when it is not the contract's. */
@@ -62,7 +65,7 @@ export function parseError(text: string): { code?: string; message?: string } {
   const result = errorBody.safeParse(json);
   if (!result.success) return {};
   const { code, message } = result.data.error;
-  return message === undefined ? { code } : { code, message };
+  return { ...(code === undefined ? {} : { code }), ...(message === undefined ? {} : { message }) };
 }
 
 /** Absent, `null` and empty mean the same. */

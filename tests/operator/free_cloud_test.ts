@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createHttpProvider } from "../../src/providers/http.ts";
-import { MINUTE, PERIOD } from "../support/fleet.ts";
+import { message, MINUTE, PERIOD } from "../support/fleet.ts";
 import { FreeCloud, type FreeKnobs } from "../support/free_cloud.ts";
 import { inWorld, type Process, type World } from "../support/world.ts";
 
@@ -131,3 +131,20 @@ Deno.test("L1: a version that is pending for the cloud's window does not hold a 
     assertEquals(cloud.patches().length, 2);
   });
 });
+
+for (const code of [undefined, null, 400, "", "E".repeat(200)]) {
+  Deno.test(`C8: what a cloud says of a refusal is told, though its code is ${JSON.stringify(code)?.slice(0, 9)}`, () => {
+    const body = { error: { code, message: "the quota of 5 databases is used up" } };
+    const intercept: FreeKnobs["intercept"] = ({ method }) =>
+      method === "POST" ? Response.json(body, { status: 400 }) : undefined;
+    return onFreeCloud({ intercept }, async (world, _, start) => {
+      start();
+      world.cluster.create("default", "orders");
+      await world.until("told", () => world.condition("orders", "Ready") === "False/CreateFailed");
+      assertStringIncludes(
+        message(world, "orders", "Ready"),
+        "HTTP status 400: the quota of 5 databases is used up",
+      );
+    });
+  });
+}
