@@ -207,7 +207,8 @@ function serving(k: Knowledge, view: View, database: ExternalState): Decision {
   if (k.modifyUnknownSince !== undefined && view.now < k.modifyUnknownSince + bound) {
     // One mutation in flight per database (rule 8); why the last one may have to be sent again is told meanwhile (F2).
     const told = k.failures.modify === undefined ? synced : failureVerdict(k.failures.modify);
-    return poll(k, view, "Drifted", { ready, synced: told });
+    const since = k.transitionalSince ?? k.modifyUnknownSince;
+    return poll({ ...k, transitionalSince: since }, view, "Drifted", { ready, synced: told });
   }
   return { state: "Drifted", step: "modify", change: repair.change, database, ready, synced };
 }

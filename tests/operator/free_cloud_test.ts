@@ -148,3 +148,23 @@ for (const code of [undefined, null, 400, "", "E".repeat(200)]) {
     });
   });
 }
+
+Deno.test("S5: a change of unknown outcome is read for by growing steps until its bound is over", () =>
+  onFreeCloud({ effectBoundSeconds: 900 }, async (world, cloud, start) => {
+    start();
+    world.cluster.create("default", "orders");
+    await world.available("orders");
+    cloud.knobs.intercept = ({ method }) =>
+      method === "PATCH" ? new Response(null, { status: 500 }) : undefined;
+    world.cluster.edit("default", "orders", { sizeGb: 50 });
+    await world.until("sent", () => cloud.patches().length === 1);
+    cloud.knobs.intercept = () => undefined;
+    const calls = cloud.calls.length;
+    await world.run(14 * MINUTE);
+    const reads = cloud.calls.slice(calls).filter((c) => c.path.startsWith("/v1/databases/"));
+    assert(reads.length < 60, `${reads.length} reads`);
+    assertEquals(cloud.patches().length, 1);
+    await world.until("grown", () => world.get("orders")?.status?.observed?.sizeGb === 50, 3 * MINUTE);
+    await world.available("orders");
+    assertEquals(cloud.patches().length, 2);
+  }));
