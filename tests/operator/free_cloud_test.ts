@@ -168,3 +168,13 @@ Deno.test("S5: a change of unknown outcome is read for by growing steps until it
     await world.available("orders");
     assertEquals(cloud.patches().length, 2);
   }));
+
+Deno.test("A1: an adoption that waits names the cloud's own word for a state that is not known", () =>
+  onFreeCloud({}, async (world, cloud, start) => {
+    const { id } = cloud.put({ state: "Hibernating" });
+    start();
+    world.cluster.create("default", "orders", { providerId: id });
+    await world.until("told", () => world.condition("orders", "Synced") === "False/Pending");
+    assertStringIncludes(message(world, "orders"), 'is "Hibernating", a state that is not known here,');
+    assertEquals(cloud.mutations(), 0);
+  }));

@@ -110,9 +110,10 @@ async function takeOver(
   const consent = await requireConsent(env, object, before, signal);
   if (before.tags[TAG.uid] !== object.metadata.uid || before.tags[TAG.retained] !== undefined) {
     if (before.state !== "Available") {
-      const { state } = before;
+      const { state, unknownState, providerState } = before;
+      const word = unknownState ? `${quote(providerState)}, a state that is not known here,` : state;
       // Whatever else it is passes; that it failed is for a person.
-      throw new StepError("busy", `The database ${quote(id)} is ${state} and takes no tags now`, {
+      throw new StepError("busy", `The database ${quote(id)} is ${word} and takes no tags now`, {
         code: state === "Failed" ? "DatabaseFailed" : undefined,
       });
     }
