@@ -137,7 +137,9 @@ function toDatabase(
 
 // A server written in Go says `null` for a slice that holds nothing. Items that are missing are no empty page (S6).
 const pageItems = z.array(z.unknown()).nullable().transform((v) => v ?? []);
-const pageBody = z.object({ items: pageItems, nextPageToken: optionalText(4096) });
+// Some clouds count their pages: a number is as good a token.
+const pageToken = z.preprocess((v) => typeof v === "number" ? String(v) : v, optionalText(4096));
+const pageBody = z.object({ items: pageItems, nextPageToken: pageToken });
 const tagsOf = z.object({ tags: z.record(z.string(), z.string()).nullish() });
 
 /**

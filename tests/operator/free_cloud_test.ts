@@ -178,3 +178,12 @@ Deno.test("A1: an adoption that waits names the cloud's own word for a state tha
     assertStringIncludes(message(world, "orders"), 'is "Hibernating", a state that is not known here,');
     assertEquals(cloud.mutations(), 0);
   }));
+
+Deno.test("S6: a page token that is a number is as good as a text", () =>
+  onFreeCloud({ pageSize: 1, tokenOf: (n) => n }, async (world, cloud, start) => {
+    start();
+    const names = ["a", "b", "c"];
+    for (const name of names) world.cluster.create("default", name);
+    await world.available(...names);
+    await assertIdle(world, cloud);
+  }));

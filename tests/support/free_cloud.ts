@@ -61,6 +61,8 @@ export interface FreeKnobs {
   snapshots: boolean | null;
   passwords: string | null;
   account: unknown;
+  /** Makes a page token. */
+  tokenOf: (count: number) => unknown;
   /** Makes an id. */
   idOf: (count: number) => string;
   /** Changes what is shown of a database. */
@@ -105,6 +107,7 @@ export class FreeCloud {
       snapshots: true,
       passwords: "asked",
       account: "acct-1",
+      tokenOf: (n) => `tok/${n}+ =&?%ü`,
       idOf: (n) => `db-${n}`,
       show: (_, shown) => shown,
       intercept: () => undefined,
@@ -276,8 +279,8 @@ export class FreeCloud {
       ids = left;
     }
     const next = (rest: string[]) => {
-      const t = `tok/${this.#pages.size}+ =&?%ü`;
-      this.#pages.set(t, rest);
+      const t = this.knobs.tokenOf(this.#pages.size);
+      this.#pages.set(String(t), rest);
       return t;
     };
     if (knobs.emptyPages && ids[0] !== "#") {
