@@ -11,7 +11,7 @@
  */
 import type { Decision } from "./decision.ts";
 import { idle, inStep, observe, poll, staleSpec, top, unobserved } from "./decide_observed.ts";
-import { describeChange, driftOf, quote } from "./drift.ts";
+import { describeChange, driftOf, isEmpty, quote } from "./drift.ts";
 import { everAvailable, isRefreshDue, mayBeShown, observedId, pollMs, presentDatabase } from "./facts.ts";
 import type { ExternalState, Knowledge } from "./knowledge.ts";
 import { no, readiness, unknown } from "./verdicts.ts";
@@ -115,7 +115,7 @@ function judged(k: Knowledge, view: View, database: ExternalState): Decision {
   const { change, pending, irreparable } = driftOf(k.object.spec, database);
   const otherwise = no("Creating", "The provider gives no endpoint yet");
   const ready = readiness(k, view, otherwise);
-  if (pending) {
+  if (pending && isEmpty(change)) {
     const synced = no("Updating", "The provider is changing the database");
     return poll(k, view, "Drifted", { ready, synced });
   }

@@ -187,3 +187,14 @@ Deno.test("S6: a page token that is a number is as good as a text", () =>
     await world.available(...names);
     await assertIdle(world, cloud);
   }));
+
+Deno.test("R8: what only observes tells of a difference beside a change that is pending", () =>
+  onFreeCloud({}, async (world, cloud, start) => {
+    const { id } = cloud.put({ pending: { sizeGb: 50 } });
+    start();
+    const spec = { providerId: id, managementPolicy: "ObserveOnly", sizeGb: 50, version: "15.1" } as const;
+    world.cluster.create("default", "orders", spec);
+    await world.until("told", () => world.condition("orders", "Synced") === "False/DriftReported");
+    assertStringIncludes(message(world, "orders"), "version 14.2 → 15.1");
+    assertEquals(cloud.mutations(), 0);
+  }));
