@@ -26,9 +26,8 @@ export async function fanOut(
   let n = 0;
   for (const keeper of keepers) {
     if (++n % SLICE === 0) await pause();
-    // A watch that is silent has not told of the id that the actor itself recorded.
-    const { metadata: { uid }, status } = keeper.newest;
-    const id = status?.providerId;
+    const { uid } = keeper.object.metadata;
+    const id = keeper.object.status?.providerId;
     if (keeper.finished) continue;
     if (id === undefined) {
       // Only what is found is told: an empty lookup must have asked by UID alone to decide anything.
@@ -54,7 +53,7 @@ export async function fanOut(
 /** Counts who is there and who ought to be (rule 12). */
 function count(round: Round, keepers: readonly Keeper[], absences: AbsenceLedger): void {
   const absent: string[] = [];
-  for (const { newest: object, finished } of keepers) {
+  for (const { object, finished } of keepers) {
     const id = object.status?.providerId;
     if (id === undefined || finished) continue;
     if (round.byId.has(id)) absences.present(object.metadata.uid);

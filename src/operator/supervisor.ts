@@ -178,7 +178,7 @@ export class Supervisor {
   /** How many databases of a site ought to be there: once available, and not being deleted (rule 12). */
   known(site: ProviderSite): number {
     let n = 0;
-    for (const { newest } of this.#of(site)) if (isExpected(newest)) n++;
+    for (const { object } of this.#of(site)) if (isExpected(object)) n++;
     return n;
   }
 
@@ -191,7 +191,7 @@ export class Supervisor {
   /** A site's list failed: every actor of it is told (C5). With `once`, not those that know of a failure of its class: another call's words are no news. */
   onUnreadable(error: ProviderError, site: ProviderSite, once = false): void {
     for (const keeper of this.#of(site)) {
-      if (keeper.newest.status?.providerId === undefined) continue;
+      if (keeper.object.status?.providerId === undefined) continue;
       const known = keeper.snapshot?.context.knowledge.unreadable?.errorClass;
       if (once && known === error.errorClass) continue;
       keeper.send({ type: "external.unreadable", errorClass: error.errorClass, message: error.message });

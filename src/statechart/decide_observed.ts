@@ -86,11 +86,15 @@ export function decideObserved(k: Knowledge, view: View): Decision {
   }
 }
 
-/** Whether the spec was changed since the database was last looked at, and that is too long ago to judge it by. */
+/**
+ * Whether the spec was changed since the database was last looked at, and that is too long ago to judge it by. Once a read
+ * for it failed, the generation is told, but not that the database is as that asks.
+ */
 export function staleSpec(k: Knowledge, view: View): boolean {
   const sentAt = k.observation?.sentAt ?? Number.NEGATIVE_INFINITY;
-  return k.object.status?.observedGeneration !== k.object.metadata.generation &&
-    view.now - sentAt > view.cacheTtlMs;
+  const edited = k.object.status?.observedGeneration !== k.object.metadata.generation;
+  const failed = sentAt < (k.failures.observe?.until ?? Number.NEGATIVE_INFINITY); // and nothing was seen since
+  return (edited || failed) && view.now - sentAt > view.cacheTtlMs;
 }
 
 /** After a restart: the observer's first list brings what a single read need not. */

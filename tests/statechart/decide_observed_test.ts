@@ -95,6 +95,22 @@ table("observed", {
     k: known(withId({ meta: { generation: 2 }, spec: { sizeGb: 50 } }), { observation: seen(db(), 300_001) }),
     is: "Available/observe",
   },
+  "S6, rule 11: nor once the read for it failed and its generation was told (seed 12742)": {
+    k: known(
+      withId({ meta: { generation: 2 }, spec: { sizeGb: 20 }, status: inStep({ observedGeneration: 2 }) }),
+      { observation: seen(db(), 300_001), failures: failed("observe", "retryable") },
+    ),
+    is: "Available/backOff",
+    synced: "ProviderUnavailable",
+  },
+  "rule 11: a read that failed before what was last seen is no reason for another": {
+    k: known(withId(), {
+      observation: seen(db(), 300_001),
+      failures: failed("observe", "retryable", -300_002),
+    }),
+    is: "Available/idle",
+    synced: "Available",
+  },
   "an edit is judged by one that is fresh enough": {
     k: known(withId({ meta: { generation: 2 }, spec: { sizeGb: 50 } }), { observation: seen(db(), 299_999) }),
     is: "Drifted/modify",

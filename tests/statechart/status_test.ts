@@ -118,7 +118,10 @@ Deno.test("rule 12: a confirmation is used up once the database is there, and no
   const k = known(object, { observation: seen() });
   assertEquals(statusOf(k, decision()).lastHandledConfirmation, "yes");
   const missing = decision({ synced: { status: "False", reason: "MassAbsence", message: "" } });
-  assertEquals(statusOf(known(object, { observation: absent() }), missing).lastHandledConfirmation, undefined);
+  assertEquals(
+    statusOf(known(object, { observation: absent() }), missing).lastHandledConfirmation,
+    undefined,
+  );
   const differs = decision({ synced: { status: "False", reason: "DriftReported", message: "" } });
   assertEquals(statusOf(k, differs).lastHandledConfirmation, "yes");
   assertEquals(statusOf({ ...k, unlistedAt: NOW }, differs).lastHandledConfirmation, undefined);

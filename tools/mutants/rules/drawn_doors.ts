@@ -85,11 +85,11 @@ export const DRAWN_DOORS: readonly RuleMutant[] = [
   ),
   mutant(
     "rule 11",
-    "lists are told by the watch's copy",
-    "a list is not told to an actor whose recorded id no watch has told yet",
-    "operator/fan_out.ts",
-    "fanOut",
-    "keeper.newest",
-    "keeper.object",
+    "failed read is forgotten",
+    "where a read for an edit failed, its generation is judged by what was seen long before",
+    "statechart/decide_observed.ts",
+    "staleSpec",
+    "edited || failed",
+    "edited",
   ),
 ];
