@@ -77,10 +77,7 @@ export function decideStray(k: Knowledge, view: View, stray: ExternalState): Dec
   const unadopted = decideUnadopted(k, view, stray);
   if (unadopted !== undefined) return unadopted;
   const own = ownInstead(k, view);
-  if (own !== undefined && own.state !== "Deleting") {
-    const next = recordFound(k, view, own);
-    return { ...said, ...next, state: next.step === "lookup" ? "Drifted" : "Creating" };
-  }
+  if (own !== undefined && own.state !== "Deleting") return recordFound(k, view, own, said);
   if (untagged && specOf(k.object).providerId === stray.id) return { ...said, step: "adopt" };
   const left = (k.failures.lookup?.until ?? view.now) - view.now;
   return { ...said, step: "idle", ...(left > 0 ? { waitMs: left } : {}) };

@@ -41,9 +41,7 @@ export function decideCreation(k: Knowledge, view: View): Decision {
   const live = own.find((d) => d.state !== "Deleting");
   if (live !== undefined) {
     const verdict = no("Creating", `The database ${quote(live.id)} was found by its tags`);
-    const found = { ready: verdict, synced: verdict };
-    const next = recordFound(k, view, live);
-    return { ...found, ...next, state: next.step === "lookup" ? "Pending" : "Creating" };
+    return recordFound(k, view, live, { state: "Pending", ready: verdict, synced: verdict });
   }
   const dying = own[0];
   if (dying !== undefined) return afterDying(k, view, dying);

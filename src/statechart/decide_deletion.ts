@@ -97,7 +97,7 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
     const live = ownFound(k, view).filter((d) => d.state !== "Deleting");
     const own = live.find((d) => d.id === named) ?? live.find((d) => wasAdopted(object, d)) ??
       (named === undefined ? undefined : live[0]);
-    if (own !== undefined) return { ...said, ...recordFound(k, view, own) };
+    if (own !== undefined) return recordFound(k, view, own, said, "Deleting");
   }
   if (isUnseen(k)) return { ...said, step: "confirm" };
   if (strayOf(k, view) !== undefined) {
@@ -105,7 +105,7 @@ export function decideDeletion(k: Knowledge, view: View): Decision {
     // A status that names another's database by mistake must not hide the CR's own one (S2).
     if (isOwnUnsought(k, view)) return { ...said, step: "lookup" };
     const own = ownInstead(k, view);
-    if (own !== undefined) return { ...said, ...recordFound(k, view, own) };
+    if (own !== undefined) return recordFound(k, view, own, said, "Deleting");
     if (isLeftAlone(k, view)) return release("observeOnly"); // it was never this resource's
     if (object.status?.observeOnly) {
       return every(k.lookup?.sentAt, againMs(view), settledAt(k, view), view, said, "lookup");

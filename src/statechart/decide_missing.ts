@@ -21,6 +21,7 @@ import {
 } from "./facts.ts";
 import type { Knowledge } from "./knowledge.ts";
 import { lossesInARow, recreationWaitMs } from "./losses.ts";
+import { recordFound } from "./record_found.ts";
 import { no } from "./verdicts.ts";
 import { ACCOUNT_WAIT_MS, type View } from "./view.ts";
 
@@ -55,7 +56,7 @@ export function decideMissing(k: Knowledge, view: View): Decision {
   if (other !== undefined) {
     // A2: another account may hold a copy of this one, UIDs and all.
     if (isAccountConfirmed(k, view, lookup.sentAt)) {
-      return { ...said, state: "Creating", step: "record", database: other };
+      return recordFound(k, view, other, said);
     }
     return lookAgain(k, view, lookup.sentAt, said);
   }

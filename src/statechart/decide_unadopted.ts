@@ -22,13 +22,7 @@ export function decideUnadopted(k: Knowledge, view: View, stray: ExternalState):
   const own = ownFound(k, view).find((d) => d.state !== "Deleting" && d.id !== stray.id);
   if (own !== undefined && k.lookup !== undefined && k.lookup.sentAt >= (k.observation?.sentAt ?? 0)) {
     const verdict = no("Creating", `The database ${quote(own.id)} was found by its tags`);
-    const next = recordFound(k, view, own);
-    return {
-      ...next,
-      state: next.step === "lookup" ? "Drifted" : "Creating",
-      ready: verdict,
-      synced: verdict,
-    };
+    return recordFound(k, view, own, { state: "Drifted", ready: verdict, synced: verdict });
   }
   return adoptOnceSettled(k, view, stray.id);
 }

@@ -186,7 +186,7 @@ const SLEEPERS: Readonly<Record<string, number>> = { "awake": MINUTE, "asleep": 
 each(
   SLEEPERS,
   (words) =>
-    `K1: a restored cluster that has the Secret and the status of before a rotation (${words}): the password is set again`,
+    `K1, rule 25: a restored cluster that has the Secret and the status of before a rotation (${words}): the password is set again`,
   (asleepMs) =>
     play({ minutes: 60 }, async (stage) => {
       stage.create("a", { connectionSecretRef: {} });

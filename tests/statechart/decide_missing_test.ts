@@ -131,6 +131,10 @@ table("missing", {
     is: "Creating/record",
     id: "db-7",
   },
+  "S3: not by an old lookup: another may have adopted it since (tokenless seed 83336)": {
+    k: known(withId(), { observation: absent(32_000), lookup: lookup([db({ id: "db-7" })], 31_000) }),
+    is: "Drifted/lookup",
+  },
   "rule 12: nothing is re-created in a mass absence": {
     k: known(withId(), gone),
     v: { massAbsent: true, massAbsence: true },

@@ -4,6 +4,7 @@
  * @module
  */
 import type { RuleMutant } from "../rule.ts";
+import { BETWEEN } from "./between.ts";
 import { BINDINGS } from "./bindings.ts";
 import { CLASSES } from "./classes.ts";
 import { CREATING } from "./creating.ts";
@@ -27,4 +28,5 @@ export const RULE_MUTANTS: readonly RuleMutant[] = [
   ...BINDINGS,
   ...DOORS,
   ...DRAWN_DOORS,
+  ...BETWEEN,
 ];
