@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { ExternalDatabase } from "../api/schema.ts";
+import type { Condition, ExternalDatabase } from "../api/schema.ts";
 import { type ConnectionFacts, factsOf } from "../binding/facts.ts";
 import { ownerUid, passwordOf, uriOf } from "../binding/secret.ts";
 import type { StoredSecret } from "../kube/secrets_port.ts";
@@ -109,7 +109,10 @@ export class BindingJudge {
   #onResource({ object, before, by, type }: Change): void {
     if (by === "user" || type === "DELETED") return;
     this.told(`the status of ${object.metadata.name}`, () => JSON.stringify(object));
-    if (!isReady(object) || (before !== undefined && isReady(before))) return;
+    const ready = readyOf(object);
+    if (ready === undefined || (before !== undefined && readyOf(before) !== undefined)) return;
+    // It speaks of the spec as it was, which may have asked for none: the edit was not heard yet.
+    if (ready.observedGeneration !== object.metadata.generation) return;
     if (!asksForSecret(this.world, object) || this.lately(object)) return;
     const harmed = this.#harmed.get(secretName(object) ?? "") ?? Number.NEGATIVE_INFINITY;
     if (this.world.clock.monotonic() - harmed < this.noticeMs + SILENCE_MS) return;
@@ -122,6 +125,7 @@ export class BindingJudge {
   }
 }
 
-function isReady({ status }: ExternalDatabase): boolean {
-  return status?.conditions?.some((c) => c.type === "Ready" && c.status === "True") ?? false;
+/** The condition that calls it ready. */
+function readyOf({ status }: ExternalDatabase): Condition | undefined {
+  return status?.conditions?.find((c) => c.type === "Ready" && c.status === "True");
 }

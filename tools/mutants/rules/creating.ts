@@ -260,7 +260,7 @@ export const CREATING: readonly RuleMutant[] = [
     "an actor that crashed forgets that a create may be under way",
     "operator/keeper.ts",
     "Keeper.#crashed",
-    "{ ...this.#unsure(), account, unknownUnder }",
+    "{ ...this.#unsure(), account, seenUnder, unknownUnder, passwordUnsure }",
     "{ account, unknownUnder }",
   ),
   mutant(

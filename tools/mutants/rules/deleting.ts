@@ -279,8 +279,8 @@ export const DELETING: readonly RuleMutant[] = [
     "a database is adopted whoever owns it",
     adopt,
     "takeOver",
-    "await requireConsent(env, object, before, signal);",
-    "",
+    "await requireConsent(env, object, before, signal)",
+    "undefined",
   ),
   mutant(
     "rule 18",

@@ -41,7 +41,7 @@ export const DESIGN: readonly RuleMutant[] = [
     "an edit is judged by a cache of any age",
     "statechart/decide_observed.ts",
     "staleSpec",
-    "k.object.status?.observedGeneration !== k.object.metadata.generation && view.now - sentAt > view.cacheTtlMs",
+    "(edited || failed) && view.now - sentAt > view.cacheTtlMs",
     "false",
   ),
   mutant(

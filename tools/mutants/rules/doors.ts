@@ -117,8 +117,8 @@ export const DOORS: readonly RuleMutant[] = [
     "a create does not ask for the account that a wiped status had named",
     "operator/effects/create.ts",
     "lookedFor",
-    "unknownUnder ?? (env.view(metadata.uid).provider?.account === undefined ? undefined : known.account)",
-    "unknownUnder",
+    "seenUnder ?? unknownUnder ?? (env.view(metadata.uid).provider?.account === undefined ? undefined : known.account)",
+    "seenUnder ?? unknownUnder",
   ),
   mutant(
     "rule 24",
@@ -126,7 +126,7 @@ export const DOORS: readonly RuleMutant[] = [
     "an actor that crashed forgets the account of its database",
     "operator/keeper.ts",
     "Keeper.#crashed",
-    "{ ...this.#unsure(), account, unknownUnder }",
+    "{ ...this.#unsure(), account, seenUnder, unknownUnder, passwordUnsure }",
     "this.#unsure()",
   ),
   mutant(
