@@ -21,7 +21,6 @@ import {
 } from "./facts.ts";
 import type { Knowledge } from "./knowledge.ts";
 import { lossesInARow, recreationWaitMs } from "./losses.ts";
-import { recordFound } from "./record_found.ts";
 import { no } from "./verdicts.ts";
 import { ACCOUNT_WAIT_MS, type View } from "./view.ts";
 
@@ -56,7 +55,9 @@ export function decideMissing(k: Knowledge, view: View): Decision {
   if (other !== undefined) {
     // A2: another account may hold a copy of this one, UIDs and all.
     if (isAccountConfirmed(k, view, lookup.sentAt)) {
-      return recordFound(k, view, other, said);
+      // Another resource may have adopted it since (S3). The account's word comes at once after an absence alone.
+      if (view.now - lookup.sentAt > ABSENCE_AGE_MS) return { ...said, step: "confirm" };
+      return { ...said, state: "Creating", step: "record", database: other };
     }
     return lookAgain(k, view, lookup.sentAt, said);
   }

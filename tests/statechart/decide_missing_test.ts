@@ -132,8 +132,13 @@ table("missing", {
     id: "db-7",
   },
   "S3: not by an old lookup: another may have adopted it since (tokenless seed 83336)": {
+    k: known(withId(), { observation: absent(62_000), lookup: lookup([db({ id: "db-7" })], 61_000) }),
+    is: "Drifted/confirm",
+  },
+  "L1: by one that is as old as the account's last word, which comes once a minute (tokenless seed 32588)": {
     k: known(withId(), { observation: absent(32_000), lookup: lookup([db({ id: "db-7" })], 31_000) }),
-    is: "Drifted/lookup",
+    is: "Creating/record",
+    id: "db-7",
   },
   "rule 12: nothing is re-created in a mass absence": {
     k: known(withId(), gone),
