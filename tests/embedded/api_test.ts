@@ -19,31 +19,39 @@ async function start(options: Partial<EmbeddedApiOptions> = {}) {
   return { api, s, fetch };
 }
 
-Deno.test("Two thousand objects a second are created, and a thousand are listed at once", async () => {
+Deno.test("A create costs the same among thousands of objects, and a thousand are listed in less than they are made", async () => {
   const { api, s } = await start();
+  let made = 0;
+  const create = async (n: number) => {
+    const begin = performance.now();
+    for (const end = made + n; made < end; made++) {
+      const { status } = await s.quiet("POST", s.widgets, {
+        body: s.widget(`w${made}`, { size: 2, color: "red" }),
+      });
+      if (status !== 201) throw new Error(`Creating widget ${made} failed with ${status}`);
+    }
+    return performance.now() - begin;
+  };
+  const first = await create(1_000);
+  await create(2_000);
+  const last = await create(1_000);
   const begin = performance.now();
-  for (let i = 0; i < 2_000; i++) {
-    const { status } = await s.quiet("POST", s.widgets, {
-      body: s.widget(`w${i}`, { size: 2, color: "red" }),
-    });
-    if (status !== 201) throw new Error(`Creating widget ${i} failed with ${status}`);
-  }
-  const created = performance.now();
   const { body } = await s.quiet("GET", `${s.widgets}?limit=1000`);
-  const listed = performance.now();
+  const listed = performance.now() - begin;
   assertEquals(body.items.length, 1_000);
-  assert(created - begin < 4_000, `2,000 creates took ${Math.round(created - begin)} ms`);
-  assert(listed - created < 500, `listing 1,000 took ${Math.round(listed - created)} ms`);
+  assert(last < 4 * first, `the first 1,000 creates took ${first} ms, the fourth ${last} ms`);
+  assert(listed < first, `listing 1,000 took ${listed} ms, creating them ${first} ms`);
   api.close();
 });
 
-Deno.test("Thousands of objects with owners and finalizers go in seconds", async () => {
+Deno.test("Thousands of objects with owners and finalizers go in about the time in which they came", async () => {
   const { api, s } = await start();
   const at = "/api/v1/namespaces/crowd";
   await s.quiet("POST", "/api/v1/namespaces", {
     body: { apiVersion: "v1", kind: "Namespace", metadata: { name: "crowd" } },
   });
   const inside = `/apis/${GROUP}/v1/namespaces/crowd/widgets`;
+  const came = performance.now();
   for (let i = 0; i < 1_000; i++) {
     const { body } = await s.quiet("POST", inside, {
       body: s.widget(`w${i}`, { size: 2 }, { finalizers: ["x.y/z"] }),
@@ -67,7 +75,7 @@ Deno.test("Thousands of objects with owners and finalizers go in seconds", async
   await s.until(at, ({ status }) => status === 404);
   const took = performance.now() - begin;
   assertEquals([api.store.count(`${GROUP}/widgets`), api.store.count("/secrets")], [0, 0]);
-  assert(took < 10_000, `deleting took ${Math.round(took)} ms`);
+  assert(took < 8 * (begin - came), `creating took ${begin - came} ms, deleting ${took} ms`);
   api.close();
 });
 

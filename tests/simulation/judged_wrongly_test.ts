@@ -46,6 +46,7 @@ const SEEDS: Readonly<Record<number, string>> = {
 /** Those of a cloud without client tokens whose lists lag by 20 s. */
 const WITHOUT_TOKENS: Readonly<Record<number, string>> = {
   3_644: "a change whose turn came late read its resource, which its actor was told (observedGeneration)",
+  11_232: "Ready is told of the spec as it was, while no watch tells that a Secret is asked for now (K4)",
   32_310:
     "the credentials lead elsewhere between two words of the account, and an absence falls into that (S6)",
   62_179: "a database was made while the credentials led elsewhere for a moment, and so was the next (S1)",
