@@ -6,7 +6,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createHttpProvider } from "../../src/providers/http.ts";
 import { message, MINUTE, PERIOD } from "../support/fleet.ts";
-import { FreeCloud, type FreeKnobs } from "../support/free_cloud.ts";
+import { FreeCloud } from "../support/free_cloud.ts";
+import type { FreeKnobs } from "../support/free_knobs.ts";
 import { inWorld, type Process, type World } from "../support/world.ts";
 
 /** Runs `body` in a world whose operators use a free cloud by HTTP. */

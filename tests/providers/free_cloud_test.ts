@@ -6,7 +6,8 @@
 import { systemClock } from "../../src/core/clock.ts";
 import { createHttpProvider } from "../../src/providers/http.ts";
 import { providerContract } from "../contract/provider/suite.ts";
-import { FreeCloud, type FreeKnobs } from "../support/free_cloud.ts";
+import { FreeCloud } from "../support/free_cloud.ts";
+import type { FreeKnobs } from "../support/free_knobs.ts";
 
 const FREEDOMS: Record<string, Partial<FreeKnobs>> = {
   "as written": {},
