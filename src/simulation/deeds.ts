@@ -80,19 +80,16 @@ function act(world: World, deed: Deed): void {
       return;
     case "editStatus":
       return editStatus(world, store.get(key), deed.to);
+    case "adopt":
     case "takeOver": {
-      const owned = cloud.databases(cloud.settings.account).filter((d) => d.state === "Available");
-      const chosen = nthOf(owned, deed.nth);
+      const there = cloud.databases(cloud.settings.account).filter((d) => d.state === "Available");
+      const chosen = nthOf(there, deed.nth);
       if (chosen === undefined) return;
       store.create(key, { ...deed.spec, providerId: chosen.id });
       const owner = chosen.tags[TAG.uid];
-      if (owner !== undefined) store.annotate(key, { [ANNOTATION.adoptFrom]: owner });
-      return;
-    }
-    case "adopt": {
-      const free = cloud.databases(cloud.settings.account).filter((d) => d.state === "Available");
-      const chosen = nthOf(free, deed.nth);
-      if (chosen !== undefined) store.create(key, { ...deed.spec, providerId: chosen.id });
+      if (deed.do === "takeOver" && owner !== undefined) {
+        store.annotate(key, { [ANNOTATION.adoptFrom]: owner });
+      }
       return;
     }
     case "observe": {

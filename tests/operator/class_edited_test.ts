@@ -4,46 +4,50 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
-import { amongAccounts } from "./classes_support.ts";
+import type { ClassSpec } from "../../src/api/class_schema.ts";
+import { type Accounts, amongAccounts } from "./classes_support.ts";
 
 const gold = { provider: "simulated", parameters: { cloud: "gold" } } as const;
 
+/** `stir` brings a delete or a change of `orders`; while the read before it takes long, the class gets other defaults. */
+async function whileReading(
+  accounts: Accounts,
+  stir: () => void,
+  defaults: NonNullable<ClassSpec["defaults"]>,
+): Promise<void> {
+  const { world, classes } = accounts;
+  classes.apply("gold", gold);
+  accounts.start();
+  world.cluster.create("default", "orders", { className: "gold" });
+  await world.available("orders");
+  const id = world.get("orders")!.status!.providerId!;
+  const { ledger, faults } = accounts.cloud("gold");
+  const before = ledger.calls({ verb: "get" }).length;
+  faults.add({ verbs: ["get"], id, times: 2, fault: { delayMs: 3_000 } });
+  stir();
+  await world.until("read", () => ledger.calls({ verb: "get" }).length > before, 60_000, 10);
+  await world.run(500);
+  classes.apply("gold", { ...gold, defaults });
+}
+
 Deno.test("rule 9: a delete that was queued is not sent once the class keeps what its resources name no policy for", () =>
   amongAccounts(async (accounts) => {
-    const { world, classes } = accounts;
-    classes.apply("gold", gold);
-    accounts.start();
-    world.cluster.create("default", "orders", { className: "gold" });
-    await world.available("orders");
-    const id = world.get("orders")!.status!.providerId!;
-    const { ledger, faults } = accounts.cloud("gold");
-    const before = ledger.calls({ verb: "get" }).length;
-    faults.add({ verbs: ["get"], id, times: 2, fault: { delayMs: 3_000 } });
-    world.cluster.delete("default", "orders");
-    await world.until("read", () => ledger.calls({ verb: "get" }).length > before, 60_000, 10);
-    await world.run(500);
-    classes.apply("gold", { ...gold, defaults: { deletionPolicy: "Retain" } });
+    const { world } = accounts;
+    await whileReading(accounts, () => world.cluster.delete("default", "orders"), {
+      deletionPolicy: "Retain",
+    });
     await world.until("let go", () => world.get("orders") === undefined);
     assertEquals(accounts.names("gold"), ["orders"], world.describe());
   }));
 
 Deno.test("rule 8: a change is not sent once the class only reports what its resources name no policy for", () =>
   amongAccounts(async (accounts) => {
-    const { world, classes } = accounts;
-    classes.apply("gold", gold);
-    accounts.start();
-    world.cluster.create("default", "orders", { className: "gold" });
-    await world.available("orders");
-    const id = world.get("orders")!.status!.providerId!;
-    const { ledger, faults } = accounts.cloud("gold");
-    const before = ledger.calls({ verb: "get" }).length;
-    faults.add({ verbs: ["get"], id, times: 2, fault: { delayMs: 3_000 } });
-    world.cluster.edit("default", "orders", { sizeGb: 50 });
-    await world.until("read", () => ledger.calls({ verb: "get" }).length > before, 60_000, 10);
-    await world.run(500);
-    classes.apply("gold", { ...gold, defaults: { driftPolicy: "Report" } });
+    const { world } = accounts;
+    await whileReading(accounts, () => world.cluster.edit("default", "orders", { sizeGb: 50 }), {
+      driftPolicy: "Report",
+    });
     await world.until("told", () => world.condition("orders", "Synced") === "False/DriftReported");
-    assertEquals(ledger.calls({ verb: "modify" }), []);
+    assertEquals(accounts.cloud("gold").ledger.calls({ verb: "modify" }), []);
   }));
 
 for (const adopts of [false, true]) {

@@ -131,7 +131,7 @@ async function tag(
   signal: AbortSignal,
 ): Promise<Learned> {
   const stillConsents = (now: ExternalDatabase) => {
-    if (consent === undefined || now.metadata.annotations?.[ANNOTATION.adoptFrom] === consent) return;
+    if (consent === undefined || consentsTo(now, consent)) return;
     throw new SupersededError("The consent was taken back");
   };
   const again = new LateRead(env, { object, readAt }, signal, (now) => {
@@ -149,11 +149,12 @@ async function tag(
   };
   const wanted = () => {
     stillWanted(latest, "adoption")();
-    stillAllowed(env, newerOf(object, latest().object));
+    const now = newerOf(object, latest().object);
+    stillAllowed(env, now);
     if (specOf(latest().object).providerId !== id) {
       throw new SupersededError("The spec does not name the database any more");
     }
-    stillConsents(newerOf(object, latest().object));
+    stillConsents(now);
   };
   let at: number;
   try {
@@ -215,6 +216,11 @@ async function read(
   return observation.database as Database;
 }
 
+/** Whether a CR says that it takes over what that owner has. */
+function consentsTo({ metadata }: ExternalDatabase, owner: string): boolean {
+  return metadata.annotations?.[ANNOTATION.adoptFrom] === owner;
+}
+
 /**
  * Throws `taken` unless the database is free, ours already, retained, orphaned in this cluster, or consented to: then it
  * resolves with the owner that the consent is to. The
@@ -230,9 +236,7 @@ async function requireConsent(
   const owner = database.tags[TAG.uid];
   const here = isOfThisCluster(env, database);
   if (owner === undefined || (owner === object.metadata.uid && here)) return undefined;
-  if (
-    mayConsent(env, object, database) && object.metadata.annotations?.[ANNOTATION.adoptFrom] === owner
-  ) return owner;
+  if (mayConsent(env, object, database) && consentsTo(object, owner)) return owner;
   const kept = isRetained(database);
   if (kept && !here) return undefined;
   // A restored cluster may have the owner of a kept one again, which knows nothing of that tag (S3).

@@ -15,7 +15,14 @@ import type { Secrets } from "../../kube/secrets_port.ts";
 import { type Database, ProviderError } from "../../providers/port.ts";
 import type { EffectInput } from "../../statechart/context.ts";
 import { classVerdict, notAllowed, withClass } from "../../statechart/class_view.ts";
-import { clientToken, incarnationOf, isObserveOnly, specOf, specProblem } from "../../statechart/facts.ts";
+import {
+  clientToken,
+  incarnationOf,
+  isManagementKnown,
+  isObserveOnly,
+  specOf,
+  specProblem,
+} from "../../statechart/facts.ts";
 import type { ExternalState, Knowledge, Lookup, Observation } from "../../statechart/knowledge.ts";
 import type { Learned } from "../../statechart/learned.ts";
 import { StepError } from "../../statechart/step_error.ts";
@@ -272,8 +279,12 @@ export function stillAllowed(env: EffectEnv, object: ExternalDatabase): void {
 /** Whether anything is done for a CR at the provider while it lives. */
 export function isManaged(object: ExternalDatabase): boolean {
   return object.metadata.deletionTimestamp === undefined && !specOf(object).paused &&
-    !isObserveOnly(object) &&
-    specProblem(object) === undefined;
+    !isObserveOnly(object) && specProblem(object) === undefined;
+}
+
+/** Whether pause and management let a deletion touch the database of a CR: another build's policies need not be known here. */
+export function isInReach(object: ExternalDatabase): boolean {
+  return !specOf(object).paused && !isObserveOnly(object) && isManagementKnown(object);
 }
 
 /** Which of a lookup's databases are superfluous: all live ones but `kept` (S1). */

@@ -7,14 +7,7 @@ import { ANNOTATION } from "../../api/constants.ts";
 import type { ExternalDatabase } from "../../api/schema.ts";
 import { ProviderError } from "../../providers/port.ts";
 import { quote } from "../../statechart/drift.ts";
-import {
-  everAvailable,
-  isManagementKnown,
-  isObserveOnly,
-  ownership,
-  policiesOf,
-  specOf,
-} from "../../statechart/facts.ts";
+import { everAvailable, ownership, policiesOf, specOf } from "../../statechart/facts.ts";
 import type { EffectInput } from "../../statechart/context.ts";
 import type { ExternalState, Observation } from "../../statechart/knowledge.ts";
 import type { Learned } from "../../statechart/learned.ts";
@@ -27,6 +20,7 @@ import {
   type EffectEnv,
   type EffectFunction,
   having,
+  isInReach,
   isManaged,
   readById,
   readObject,
@@ -141,9 +135,8 @@ async function removeOne(
 /** Whether policy, protection, pause and abandonment let the database go. */
 function mayRemove(object: ExternalDatabase): boolean {
   const { deletion } = policiesOf(object);
-  return object.metadata.deletionTimestamp !== undefined && !specOf(object).paused &&
-    !isObserveOnly(object) && isManagementKnown(object) && specOf(object).deletionProtection !== true &&
-    (deletion === "Delete" || deletion === "Snapshot") &&
+  return object.metadata.deletionTimestamp !== undefined && isInReach(object) &&
+    specOf(object).deletionProtection !== true && (deletion === "Delete" || deletion === "Snapshot") &&
     object.metadata.annotations?.[ANNOTATION.abandon] !== object.metadata.uid;
 }
 

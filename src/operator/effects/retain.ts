@@ -4,25 +4,20 @@
  * @module
  */
 import { TAG } from "../../api/constants.ts";
-import type { ExternalDatabase } from "../../api/schema.ts";
 import { ProviderError } from "../../providers/port.ts";
-import {
-  isManagementKnown,
-  isObserveOnly,
-  ownership,
-  ownFound,
-  policiesOf,
-  specOf,
-} from "../../statechart/facts.ts";
+import { ownership, ownFound, policiesOf } from "../../statechart/facts.ts";
 import type { Observation } from "../../statechart/knowledge.ts";
 import { LateRead, superseded } from "./late_read.ts";
 import { absent } from "./reads.ts";
-import { type EffectFunction, having, readById, readObject, stepError, SupersededError } from "./env.ts";
-
-/** Whether pause and management let a database be marked. */
-function isMarkable(object: ExternalDatabase): boolean {
-  return !specOf(object).paused && !isObserveOnly(object) && isManagementKnown(object);
-}
+import {
+  type EffectFunction,
+  having,
+  isInReach,
+  readById,
+  readObject,
+  stepError,
+  SupersededError,
+} from "./env.ts";
 
 /** Tags every database of the CR as retained. One that is gone, foreign or dying needs no tag. */
 export const retain: EffectFunction = async (env, { knowledge, latest }, signal) => {
@@ -30,7 +25,7 @@ export const retain: EffectFunction = async (env, { knowledge, latest }, signal)
   const object = await readObject(env, knowledge.object, signal);
   if (object === undefined) return { gone: true };
   const kept = policiesOf(object).deletion === "Retain" || knowledge.crdTerminating;
-  if (!kept || !isMarkable(object)) return { object };
+  if (!kept || !isInReach(object)) return { object };
   const { uid } = object.metadata;
   const view = env.view(uid);
   const ids = new Set(ownFound(knowledge, view).map((d) => d.id));
@@ -38,10 +33,10 @@ export const retain: EffectFunction = async (env, { knowledge, latest }, signal)
   let seen: Observation | undefined;
   const wanted = () => {
     const now = latest().object;
-    if (!isMarkable(now)) throw new SupersededError("Nothing is to be changed now");
+    if (!isInReach(now)) throw new SupersededError("Nothing is to be changed now");
   };
   const again = new LateRead(env, { object, readAt }, signal, (now) => {
-    const asked = now?.metadata.deletionTimestamp !== undefined && isMarkable(now);
+    const asked = now?.metadata.deletionTimestamp !== undefined && isInReach(now);
     if (!asked) throw new SupersededError("Nothing is to be changed now");
   });
   for (const id of ids) {

@@ -160,7 +160,7 @@ export const DELETING: readonly RuleMutant[] = [
     "decideDeletion",
     "specOf(object).paused",
     "false",
-    { nth: 1, and: [{ file: remove, in: "mayRemove", find: "!specOf(object).paused", replace: "true" }] },
+    { nth: 1, and: [{ file: env, in: "isInReach", find: "!specOf(object).paused", replace: "true" }] },
   ),
   mutant(
     "rule 15",

@@ -153,7 +153,7 @@ export const POLICIES: readonly RuleMutant[] = [
     "decideDeletion",
     "isObserveOnly(object) && !specOf(object).paused",
     "false",
-    { and: [{ file: remove, in: "mayRemove", find: "!isObserveOnly(object)", replace: "true" }] },
+    { and: [{ file: env, in: "isInReach", find: "!isObserveOnly(object)", replace: "true" }] },
   ),
   mutant(
     "S3",
